@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/diag.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *koda_version(void)
+{
+	return KODA_VERSION;
+}
+
+const char *koda_code_name(int code)
+{
+	switch (code) {
+	case KODA_OK:
+		return "OK";
+#define CODE_NAME(name, value, text)                                                               \
+	case KODA_E_##name:                                                                        \
+		return #name;
+		KODA_CODES(CODE_NAME)
+#undef CODE_NAME
+	}
+	return "UNKNOWN";
+}
+
+/* Length of the well-formed UTF-8 sequence at s that is safe to show, 0 if there is none. C1
+ * controls, line separators and direction marks are well-formed but can still deceive a reader. */
+static size_t safe_sequence(const unsigned char *s)
+{
+	if (s[0] >= 0x20 && s[0] < 0x7f)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] < 0xe0 && (s[1] & 0xc0) == 0x80) {
+		bool control = s[0] == 0xc2 && s[1] < 0xa0;
+		bool direction = s[0] == 0xd8 && s[1] == 0x9c;
+
+		return control || direction ? 0 : 2;
+	}
+	if (s[0] >= 0xe0 && s[0] < 0xf0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80) {
+		bool overlong = s[0] == 0xe0 && s[1] < 0xa0;
+		bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
+		bool direction = s[0] == 0xe2 && (s[1] == 0x80 || s[1] == 0x81);
+
+		return overlong || surrogate || direction ? 0 : 3;
+	}
+	return 0;
+}
+
+/* T-10. Copies text into out[size], escaping what is not safe to show, cutting at a whole unit. */
+static void copy_escaped(char *out, size_t size, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t used = 0;
+
+	while (*s) {
+		size_t n = safe_sequence(s);
+		size_t need = n ? n : 4;
+
+		if (used + need >= size)
+			break;
+		if (n)
+			memcpy(out + used, s, n);
+		else
+			(void)snprintf(out + used, 5, "\\x%02x", *s);
+		used += need;
+		s += n ? n : 1;
+	}
+	out[used] = '\0';
+}
+
+static KODA_PRINTF(5, 0) int fill(struct koda_error *err, int code, int sys_errno,
+				  const char *field, const char *format, va_list args)
+{
+	char text[1024];
+	char why[128];
+	int len;
+
+	if (!err)
+		return code;
+	err->code = code;
+	err->sys_errno = sys_errno;
+	copy_escaped(err->field, sizeof(err->field), field);
+	len = vsnprintf(text, sizeof(text), format, args);
+	if (len < 0)
+		text[0] = '\0';
+	copy_escaped(err->message, sizeof(err->message), text);
+	if (sys_errno) {
+		size_t used = strlen(err->message);
+
+		/* The GNU variant is thread-safe and needs no buffer for known numbers. */
+		(void)snprintf(err->message + used, sizeof(err->message) - used, ": %s",
+			       strerror_r(sys_errno, why, sizeof(why)));
+	}
+	return code;
+}
+
+int koda_fail(struct koda_error *err, int code, int sys_errno, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	code = fill(err, code, sys_errno, "", format, args);
+	va_end(args);
+	return code;
+}
+
+int koda_fail_at(struct koda_error *err, int code, int sys_errno, const char *field,
+		 const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	code = fill(err, code, sys_errno, field, format, args);
+	va_end(args);
+	return code;
+}
+
+int koda_fail_nomem(struct koda_error *err)
+{
+	return koda_fail(err, KODA_E_NOMEM, 0, "out of memory");
+}
+
+int koda_fail_room(struct koda_error *err, int code, const char *what)
+{
+	if (code == KODA_E_NOMEM)
+		return koda_fail_nomem(err);
+	return koda_fail(err, code, 0, "%s is too long", what);
+}
+
+/* Inserts front before text[size], keeping all of text and as many whole characters of front as
+ * fit. */
+static void put_before(char *text, size_t size, const char *front)
+{
+	size_t keep = strlen(text);
+	size_t room = size - 1 - keep;
+	size_t n = strlen(front);
+
+	if (n > room) {
+		n = room;
+		while (n > 0 && ((unsigned char)front[n] & 0xc0) == 0x80)
+			n--;
+	}
+	memmove(text + n, text, keep + 1);
+	memcpy(text, front, n); /* NOLINT(bugprone-not-null-terminated-result): text follows */
+}
+
+void koda_error_prefix(struct koda_error *err, const char *format, ...)
+{
+	char raw[512];
+	char safe[256];
+	va_list args;
+	int len;
+
+	if (!err)
+		return;
+	va_start(args, format);
+	len = vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	copy_escaped(safe, sizeof(safe), raw);
+	put_before(err->message, sizeof(err->message), safe);
+}
+
+void koda_error_within(struct koda_error *err, const char *outer)
+{
+	char safe[sizeof(err->field)];
+
+	if (!err)
+		return;
+	copy_escaped(safe, sizeof(safe), outer);
+	put_before(err->field, sizeof(err->field), safe);
+}

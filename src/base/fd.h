@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors: close-on-exec from birth, closed once, read and written whole. */
+#ifndef KODA_BASE_FD_H
+#define KODA_BASE_FD_H
+
+#include "base/buf.h"
+#include "base/macros.h"
+
+#include <stddef.h>
+
+/* Closes *fd if it is open, keeps errno, leaves -1. */
+void koda_fd_close(int *fd);
+#define koda_auto_fd __attribute__((cleanup(koda_fd_close)))
+
+/* Moves a descriptor out of its variable and leaves -1 behind. */
+static inline int koda_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+/* Opens a file for reading without hanging on a FIFO and without becoming its terminal; only
+ * regular files are accepted. Fails: SYS, INVALID. */
+KODA_CHECK int koda_fd_open_regular(const char *path, int *ret_fd, struct koda_error *err);
+
+/* Appends everything up to end of file; waits when the descriptor is non-blocking.
+ * Fails: SYS, LIMIT at the buffer's ceiling, NOMEM. */
+KODA_CHECK int koda_fd_read_all(int fd, struct koda_buf *out, struct koda_error *err);
+/* Fails: SYS. A reader that went away is EPIPE only if SIGPIPE is ignored. */
+KODA_CHECK int koda_fd_write_all(int fd, const void *bytes, size_t len, struct koda_error *err);
+
+KODA_CHECK int koda_fd_pipe(int *ret_read, int *ret_write, struct koda_error *err);
+/* A connected pair of SOCK_SEQPACKET sockets. */
+KODA_CHECK int koda_fd_socketpair(int *ret_a, int *ret_b, struct koda_error *err);
+
+/* An in-memory file with these contents that nobody can change or resize any more; the seals are
+ * read back. name shows up in /proc only. Fails: SYS. */
+KODA_CHECK int koda_fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd,
+			      struct koda_error *err);
+/* True if fd is sealed against writing, growing, shrinking and further sealing. */
+bool koda_fd_is_sealed(int fd);
+
+/* One message of len bytes (1 or more) with count descriptors (at most KODA_FD_PASS_MAX). */
+#define KODA_FD_PASS_MAX 8
+KODA_CHECK int koda_fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count,
+			    struct koda_error *err);
+/* Receives one message into bytes[size]; *ret_len is its length (0: the peer is gone). The
+ * descriptors, close-on-exec, go to fds[0..*ret_count), owned by the caller; more than max of
+ * them, or a message longer than size, is an error and leaks nothing. Fails: SYS, LIMIT. */
+KODA_CHECK int koda_fd_receive(int socket, void *bytes, size_t size, size_t *ret_len, int *fds,
+			       size_t max, size_t *ret_count, struct koda_error *err);
+
+#endif
