@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment a command sees, built from nothing: allow-listed names copied from the host,
+ * a few extras for the tool that the command's first word names, and the values that describe
+ * the sandbox. No proxy setting, token or other variable of the host passes.
+ */
+#ifndef KODA_ENV_H
+#define KODA_ENV_H
+
+#include <koda/error.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Port of the egress proxy on 127.0.0.1 inside the sandbox. */
+#define KODA_PROXY_PORT 3128
+
+/* Where a command inside finds the CA certificates when TLS is terminated. */
+#define KODA_CA_BUNDLE_INSIDE "/run/koda/ca-bundle.pem"
+
+struct koda_env_request {
+	const char *const *host; /* NULL-terminated NAME=VALUE, usually environ */
+	const char *command;     /* shell text or program; its first word picks the extras */
+	const char *cwd;         /* working directory inside */
+	bool network;            /* the egress proxy is there */
+	bool ca_bundle;          /* TLS is terminated with the CA bundle */
+};
+
+/* *ret_env is NULL-terminated and sorted by name, owned by the caller (koda_env_free).
+ * Fails: INVALID, NOMEM. */
+KODA_API KODA_CHECK int koda_env_build(const struct koda_env_request *request, char ***ret_env,
+				       struct koda_error *err);
+KODA_API void koda_env_free(char **env);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

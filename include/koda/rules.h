@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Verdicts. A rule set is a policy compiled together with the built-in floor for one place (a
+ * project on a machine). Every enforcer asks it: the mount plan, Landlock, the file worker, the
+ * proxy and `koda-sandbox policy check`.
+ *
+ * Reads: the deepest of deny_read and allow_read_within_deny that covers the path wins, deny on
+ * a tie. Writes: inside allow_write, inside no deny_write_within_allow, below no deny_read.
+ * Connections: denied_domains, then allowed_domains (empty: any host), then the address guard.
+ * The floor beats them all.
+ *
+ * Asking allocates nothing and cannot fail; a malformed path or host is denied. A rule set does
+ * not change once built, so threads may share it.
+ */
+#ifndef KODA_RULES_H
+#define KODA_RULES_H
+
+#include <koda/error.h>
+#include <koda/span.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct koda_policy;
+struct koda_rules;
+
+enum koda_answer {
+	KODA_DENY = 0,
+	KODA_ALLOW
+};
+
+/* What decided: enumerator, name as printed. */
+#define KODA_WHYS(X)                                                                               \
+	X(INVALID, "invalid") /* not a path, not a host */                                         \
+	X(DEFAULT, "default") /* no rule speaks of it */                                           \
+	X(DENY_READ, "fs.deny_read")                                                               \
+	X(READ_HOLE, "fs.allow_read_within_deny")                                                  \
+	X(ALLOW_WRITE, "fs.allow_write")                                                           \
+	X(DENY_WRITE, "fs.deny_write_within_allow")                                                \
+	X(HOST_ALLOWED, "net.allowed_domains")                                                     \
+	X(HOST_DENIED, "net.denied_domains")                                                       \
+	X(ADDRESS, "net.address_guard")     /* loopback, private, metadata ... */                  \
+	X(OWN_STATE, "floor.own_state")     /* koda's keys and run-time state, hidden */           \
+	X(CREDENTIALS, "floor.credentials") /* credential stores below $HOME */                    \
+	X(PROJECT_NAME, "floor.project")    /* names a host tool runs or trusts */                 \
+	X(GIT, "floor.git")                 /* hooks, config and pointers of a git dir */          \
+	X(EXEC_DIR, "floor.exec_dir")       /* a PATH directory or our helpers */                  \
+	X(KERNEL, "floor.kernel")           /* /sys, /proc/sys and friends */
+
+enum koda_why {
+#define KODA_WHY_ENUM(name, text) KODA_WHY_##name,
+	KODA_WHYS(KODA_WHY_ENUM)
+#undef KODA_WHY_ENUM
+	KODA_WHY_COUNT
+};
+
+struct koda_verdict {
+	enum koda_answer answer;
+	enum koda_why why;
+	struct koda_span
+		rule; /* the deciding rule's text, borrowed from the rule set; may be empty */
+};
+
+/* Facts about the machine and the project. All borrowed for the call; NULL means unknown, and
+ * what depends on it is left out. Paths are absolute. */
+struct koda_place {
+	const char *root;             /* project root */
+	const char *home;             /* $HOME */
+	const char *config_home;      /* $XDG_CONFIG_HOME; NULL: home/.config */
+	const char *state_home;       /* $XDG_STATE_HOME; NULL: home/.local/state */
+	const char *runtime_dir;      /* $XDG_RUNTIME_DIR */
+	const char *const *exec_dirs; /* PATH directories and our helpers', NULL-terminated */
+	const char *const *git_dirs;  /* repositories' git directories besides root/.git */
+	const char *const *git_files; /* .git pointer files (worktrees, submodules) */
+};
+
+/* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is
+ * not an absolute path, LIMIT, NOMEM. */
+KODA_API KODA_CHECK int koda_rules_new(const struct koda_policy *policy,
+				       const struct koda_place *place,
+				       struct koda_rules **ret_rules, struct koda_error *err);
+/* NULL is fine. */
+KODA_API void koda_rules_free(struct koda_rules *rules);
+
+KODA_API struct koda_verdict koda_rules_read(const struct koda_rules *rules, const char *path,
+					     size_t len);
+KODA_API struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path,
+					      size_t len);
+
+/* An IPv4 address (family 4, bytes 0-3) or an IPv6 one (family 6). */
+struct koda_addr {
+	uint8_t family;
+	uint8_t bytes[16];
+};
+
+/* host is a name or an address literal in any spelling. A name that is allowed here still has
+ * to pass koda_rules_address for every address it resolves to. */
+KODA_API struct koda_verdict koda_rules_connect(const struct koda_rules *rules, const char *host,
+						size_t len, uint16_t port);
+/* May a connection that koda_rules_connect allowed go to this address? */
+KODA_API struct koda_verdict koda_rules_address(const struct koda_rules *rules, const char *host,
+						size_t len, uint16_t port,
+						const struct koda_addr *addr);
+
+/* "fs.deny_read" for KODA_WHY_DENY_READ and so on; never NULL. */
+KODA_API const char *koda_why_name(enum koda_why why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything of libkoda-sandbox. */
+#ifndef KODA_SANDBOX_H
+#define KODA_SANDBOX_H
+
+#include <koda/env.h>
+#include <koda/error.h>
+#include <koda/policy.h>
+#include <koda/rules.h>
+#include <koda/span.h>
+#include <koda/trust.h>
+
+#endif

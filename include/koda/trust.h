@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trust modes are the only dial a person has; everything else follows from a compiled-in table.
+ */
+#ifndef KODA_TRUST_H
+#define KODA_TRUST_H
+
+#include <koda/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct koda_policy;
+
+/* Ordered: a smaller value trusts less. */
+enum koda_trust {
+	KODA_TRUST_PLAN = 0, /* look, do not touch */
+	KODA_TRUST_SAFE,     /* act after asking */
+	KODA_TRUST_AUTO      /* act */
+};
+
+/* What an action does to the world; the host classifies its tools. */
+enum koda_effect {
+	KODA_EFFECT_DESTRUCTIVE = 0, /* loses data or cannot be taken back */
+	KODA_EFFECT_REMOTE_ACTION,   /* changes something elsewhere */
+	KODA_EFFECT_LOCAL_MUTATION,  /* changes files or processes here */
+	KODA_EFFECT_READ_ONLY
+};
+
+/* Circumstances, or-ed together. KODA_ACT_SUBAGENT is 1, so a bool will do for it. */
+enum koda_act {
+	KODA_ACT_SUBAGENT = 1 << 0,    /* nobody is there to answer */
+	KODA_ACT_UNSANDBOXED = 1 << 1, /* no kernel sandbox holds it */
+	KODA_ACT_OUTSIDE = 1 << 2,     /* writes outside the project */
+	KODA_ACT_OWN_FILE = 1 << 3     /* removes a file that the agent itself created */
+};
+
+enum koda_decision {
+	KODA_DECIDE_DENY = 0,
+	KODA_DECIDE_CONFIRM,
+	KODA_DECIDE_ALLOW
+};
+
+/* The row of the trust table that the policy schema has no field for. */
+struct koda_trust_limits {
+	uint64_t max_processes;
+	uint64_t max_file_bytes;
+	uint64_t max_core_bytes;
+	uint64_t wall_time_ceiling_secs;
+};
+
+/* Accepts plan|readonly|read-only, safe|confirm|strict|normal, auto|yolo|accept in any case.
+ * Fails: INVALID. */
+KODA_API KODA_CHECK int koda_trust_parse(const char *text, enum koda_trust *ret_trust,
+					 struct koda_error *err);
+/* "plan", "safe", "auto"; "plan" for anything else. */
+KODA_API const char *koda_trust_name(enum koda_trust trust);
+/* A sub-agent never has more trust than its parent. */
+KODA_API enum koda_trust koda_trust_clamp(enum koda_trust parent, enum koda_trust declared);
+
+/* Allow, ask or refuse one action. acts is a set of enum koda_act. */
+KODA_API enum koda_decision koda_trust_decide(enum koda_trust trust, enum koda_effect effect,
+					      unsigned int acts);
+
+/* May commands run at all? Auto is refused without a kernel sandbox; Plan and Safe only with
+ * the user's explicit no_sandbox. Fails: UNSUPPORTED, DENIED. */
+KODA_API KODA_CHECK int koda_trust_admit(enum koda_trust trust, bool kernel_sandbox,
+					 bool no_sandbox, struct koda_error *err);
+
+/* The policy for a mode and a project root (absolute; it need not exist).
+ * Fails: POLICY for a bad path, NOMEM. */
+KODA_API KODA_CHECK int koda_policy_for_trust(enum koda_trust trust, const char *root,
+					      struct koda_policy **ret_policy,
+					      struct koda_error *err);
+KODA_API struct koda_trust_limits koda_trust_limits(enum koda_trust trust);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

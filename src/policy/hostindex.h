@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many host rules, asked quickly. The question is always "which rules cover this?": a host that
+ * someone wants to reach, or another rule. Names are looked up label by label from the right,
+ * addresses once per prefix length in use.
+ */
+#ifndef KODA_POLICY_HOSTINDEX_H
+#define KODA_POLICY_HOSTINDEX_H
+
+#include "base/trie.h"
+#include "policy/hostrule.h"
+
+/* A rule in the index, without its name. */
+struct koda_hostmark {
+	uint32_t tag;   /* the caller's */
+	uint32_t next;  /* next rule of the same name and kind; 0: none */
+	uint16_t port;  /* 0: any */
+	uint8_t kind;   /* enum koda_hostrule_kind */
+	uint8_t prefix; /* NET */
+	bool public_only;
+};
+
+struct koda_hostnode {
+	uint32_t exact; /* first mark of rules for exactly this name or net; 0: none */
+	uint32_t below; /* first mark of rules for what lies below it */
+};
+
+struct koda_hostindex {
+	struct koda_trie trie;       /* labels from the right; nets below the root as one label */
+	struct koda_hostnode *nodes; /* owned, by trie node */
+	size_t node_cap;
+	struct koda_hostmark *marks; /* owned; marks[0] is unused */
+	size_t mark_count;
+	size_t mark_cap;
+	uint64_t prefixes[2][3]; /* bit n: some net of this family (4, 6) has prefix length n */
+};
+
+#define KODA_HOSTINDEX_INIT                                                                        \
+	{                                                                                          \
+		.trie = KODA_TRIE_INIT((size_t)256 << 20)                                          \
+	}
+
+/* Fails: LIMIT, NOMEM. */
+KODA_CHECK int koda_hostindex_add(struct koda_hostindex *index, const struct koda_hostrule *rule,
+				  uint32_t tag, struct koda_error *err);
+void koda_hostindex_clear(struct koda_hostindex *index);
+
+/* Calls see for every rule whose hosts include all of the asked: the one name, what lies below a
+ * name, or the net of prefix bits, whatever the ports. Least specific first; stops when see
+ * returns true and then returns true itself. */
+typedef bool koda_hostindex_see(void *ctx, const struct koda_hostmark *mark);
+bool koda_hostindex_covering(const struct koda_hostindex *index, enum koda_hostrule_kind kind,
+			     const struct koda_host *host, unsigned int prefix,
+			     koda_hostindex_see *see, void *ctx);
+
+#define koda_auto_hostindex __attribute__((cleanup(koda_hostindex_clear)))
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/pathindex.h"
+
+#include "base/diag.h"
+
+static int make_room(struct koda_pathindex *index)
+{
+	size_t need = (size_t)index->trie.nodes + 1;
+
+	if (need > index->node_cap) {
+		size_t cap = index->node_cap * 2 > need ? index->node_cap * 2 : need + 16;
+		struct koda_pathnode *nodes = reallocarray(index->nodes, cap, sizeof(*nodes));
+
+		if (!nodes)
+			return KODA_E_NOMEM;
+		memset(nodes + index->node_cap, 0, (cap - index->node_cap) * sizeof(*nodes));
+		index->nodes = nodes;
+		index->node_cap = cap;
+	}
+	return KODA_OK;
+}
+
+int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint32_t marks,
+		       struct koda_error *err)
+{
+	uint32_t node = KODA_TRIE_ROOT;
+	struct koda_span rest = path;
+	struct koda_span name;
+	size_t text = 0;
+	int r = koda_set_add(&index->texts, path, &text);
+
+	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME)
+		r = koda_trie_add(&index->trie, node, name, &node);
+	if (r == KODA_OK)
+		r = make_room(index);
+	if (r < 0)
+		return koda_fail_room(err, r, "the list of path rules");
+	index->nodes[node].marks |= marks;
+	index->nodes[node].text = (uint32_t)text;
+	return KODA_OK;
+}
+
+void koda_pathindex_clear(struct koda_pathindex *index)
+{
+	koda_trie_clear(&index->trie);
+	koda_set_clear(&index->texts);
+	free(index->nodes);
+	*index = (struct koda_pathindex)KODA_PATHINDEX_INIT;
+}
+
+struct koda_pathwalk koda_pathwalk_start(const struct koda_pathindex *index, struct koda_span path)
+{
+	return (struct koda_pathwalk){ .index = index, .rest = path, .node = KODA_TRIE_ROOT };
+}
+
+/* One component deeper; the first step is "/" itself. */
+static bool step(struct koda_pathwalk *walk)
+{
+	struct koda_span name;
+
+	if (!walk->begun) {
+		walk->begun = true;
+		return walk->index->node_cap > 0;
+	}
+	if (walk->node == KODA_TRIE_NONE || koda_path_next(&walk->rest, &name) != KODA_STEP_NAME)
+		return false;
+	walk->node = koda_trie_find(&walk->index->trie, walk->node, name);
+	return walk->node != KODA_TRIE_NONE;
+}
+
+bool koda_pathwalk_next(struct koda_pathwalk *walk)
+{
+	while (step(walk)) {
+		const struct koda_pathnode *node = &walk->index->nodes[walk->node];
+
+		if (node->marks) {
+			walk->marks = node->marks;
+			walk->rule = koda_set_get(&walk->index->texts, node->text);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool koda_pathwalk_is_sound(struct koda_span path)
+{
+	struct koda_span name;
+	enum koda_step last;
+
+	if (path.len == 0 || path.len > KODA_PATH_MAX || path.ptr[0] != '/')
+		return false;
+	do {
+		last = koda_path_next(&path, &name);
+	} while (last == KODA_STEP_NAME);
+	return last == KODA_STEP_END;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verdicts. One rule set answers for every enforcer:
+ *
+ *   read     the deepest of deny_read and allow_read_within_deny wins, deny on a tie
+ *   write    inside allow_write, inside no deny_write_within_allow, below no deny_read: a hole
+ *            re-opened for reading stays closed for writing
+ *   connect  denied_domains, then allowed_domains (empty: every host), then the address guard:
+ *            an address that is not public needs a rule that lists it or the exact name
+ *
+ * The floor comes first and nothing re-opens it. Anything malformed is denied.
+ */
+#include <koda/rules.h>
+
+#include "base/diag.h"
+#include "policy/floor.h"
+#include "policy/hostindex.h"
+#include "policy/policy.h"
+
+#define MARK(why) (1U << KODA_WHY_##why)
+
+struct koda_rules {
+	struct koda_pathindex paths;
+	struct koda_set allowed; /* the patterns, for telling which one decided */
+	struct koda_set denied;
+	struct koda_hostindex hosts; /* both lists, so that a question is one walk */
+};
+
+/* Which list a host rule comes from, as the tag of its mark tells. */
+static uint32_t tag_of(size_t i, bool denies)
+{
+	return (uint32_t)(i << 1 | denies);
+}
+
+const char *koda_why_name(enum koda_why why)
+{
+	static const char *const names[] = {
+#define WHY_NAME(name, text) [KODA_WHY_##name] = (text),
+		KODA_WHYS(WHY_NAME)
+#undef WHY_NAME
+	};
+
+	return (unsigned int)why < KODA_WHY_COUNT ? names[why] : names[KODA_WHY_INVALID];
+}
+
+static int add_paths(struct koda_rules *rules, const struct koda_policy *policy,
+		     enum koda_list list, enum koda_why why, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < policy->lists[list].count && r == KODA_OK; i++)
+		r = koda_pathindex_add(&rules->paths, koda_set_get(&policy->lists[list], i),
+				       1U << why, err);
+	return r;
+}
+
+static int add_hosts(struct koda_hostindex *index, const struct koda_set *patterns, bool denies,
+		     struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < patterns->count && r == KODA_OK; i++) {
+		struct koda_hostrule rule;
+
+		r = koda_hostrule_parse(koda_set_get(patterns, i), &rule, err);
+		if (r == KODA_OK)
+			r = koda_hostindex_add(index, &rule, tag_of(i, denies), err);
+	}
+	return r;
+}
+
+static int fill(struct koda_rules *rules, const struct koda_policy *policy,
+		const struct koda_place *place, struct koda_error *err)
+{
+	int r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_WHY_DENY_READ, err);
+
+	if (r == KODA_OK)
+		r = add_paths(rules, policy, KODA_LIST_ALLOW_READ_WITHIN_DENY, KODA_WHY_READ_HOLE,
+			      err);
+	if (r == KODA_OK)
+		r = add_paths(rules, policy, KODA_LIST_ALLOW_WRITE, KODA_WHY_ALLOW_WRITE, err);
+	if (r == KODA_OK)
+		r = add_paths(rules, policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, KODA_WHY_DENY_WRITE,
+			      err);
+	if (r == KODA_OK)
+		r = koda_floor_add(&rules->paths, place,
+				   policy->flags[KODA_FLAG_ALLOW_GIT_CONFIG].on, err);
+	if (r < 0)
+		return r;
+	if (koda_set_copy(&rules->allowed, &policy->lists[KODA_LIST_ALLOWED_DOMAINS]) < 0 ||
+	    koda_set_copy(&rules->denied, &policy->lists[KODA_LIST_DENIED_DOMAINS]) < 0)
+		return koda_fail_nomem(err);
+	r = add_hosts(&rules->hosts, &rules->allowed, false, err);
+	if (r == KODA_OK)
+		r = add_hosts(&rules->hosts, &rules->denied, true, err);
+	return r;
+}
+
+int koda_rules_new(const struct koda_policy *policy, const struct koda_place *place,
+		   struct koda_rules **ret_rules, struct koda_error *err)
+{
+	struct koda_rules *rules = calloc(1, sizeof(*rules));
+	int r;
+
+	if (!rules)
+		return koda_fail_nomem(err);
+	rules->paths = (struct koda_pathindex)KODA_PATHINDEX_INIT;
+	rules->allowed = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
+	rules->denied = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
+	rules->hosts = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
+	r = fill(rules, policy, place, err);
+	if (r < 0) {
+		koda_rules_free(rules);
+		return r;
+	}
+	*ret_rules = rules;
+	return KODA_OK;
+}
+
+void koda_rules_free(struct koda_rules *rules)
+{
+	if (!rules)
+		return;
+	koda_pathindex_clear(&rules->paths);
+	koda_hostindex_clear(&rules->hosts);
+	koda_set_clear(&rules->allowed);
+	koda_set_clear(&rules->denied);
+	free(rules);
+}
+
+static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,
+				   struct koda_span rule)
+{
+	return (struct koda_verdict){ .answer = answer, .why = why, .rule = rule };
+}
+
+static struct koda_verdict plain(enum koda_answer answer, enum koda_why why)
+{
+	return verdict(answer, why, koda_span_of(""));
+}
+
+struct koda_verdict koda_rules_read(const struct koda_rules *rules, const char *path, size_t len)
+{
+	struct koda_verdict now = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
+	struct koda_span target = { path, len };
+	struct koda_pathwalk walk;
+
+	if (!koda_pathwalk_is_sound(target))
+		return plain(KODA_DENY, KODA_WHY_INVALID);
+	walk = koda_pathwalk_start(&rules->paths, target);
+	while (koda_pathwalk_next(&walk)) {
+		if (walk.marks & MARK(OWN_STATE))
+			return verdict(KODA_DENY, KODA_WHY_OWN_STATE, walk.rule);
+		if (walk.marks & MARK(DENY_READ))
+			now = verdict(KODA_DENY, KODA_WHY_DENY_READ, walk.rule);
+		else if ((walk.marks & MARK(READ_HOLE)) && now.answer == KODA_DENY)
+			now = verdict(KODA_ALLOW, KODA_WHY_READ_HOLE, walk.rule);
+	}
+	return now;
+}
+
+/* Of several reasons to refuse a write, the one to tell: the floor, then the write rule. */
+static enum koda_why write_refusal(uint32_t marks)
+{
+	static const enum koda_why order[] = {
+		KODA_WHY_OWN_STATE, KODA_WHY_CREDENTIALS, KODA_WHY_PROJECT_NAME, KODA_WHY_GIT,
+		KODA_WHY_EXEC_DIR,  KODA_WHY_KERNEL,      KODA_WHY_DENY_WRITE,   KODA_WHY_DENY_READ,
+	};
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(order); i++)
+		if (marks & (1U << order[i]))
+			return order[i];
+	return KODA_WHY_DEFAULT;
+}
+
+struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path, size_t len)
+{
+	struct koda_verdict now = plain(KODA_DENY, KODA_WHY_DEFAULT);
+	struct koda_verdict refused = now;
+	struct koda_span target = { path, len };
+	struct koda_pathwalk walk;
+
+	if (!koda_pathwalk_is_sound(target))
+		return plain(KODA_DENY, KODA_WHY_INVALID);
+	walk = koda_pathwalk_start(&rules->paths, target);
+	while (koda_pathwalk_next(&walk)) {
+		enum koda_why why = write_refusal(walk.marks);
+
+		if (walk.marks & KODA_FLOOR_MARKS)
+			return verdict(KODA_DENY, why, walk.rule);
+		if (why != KODA_WHY_DEFAULT)
+			refused = verdict(KODA_DENY, why, walk.rule);
+		if (walk.marks & MARK(ALLOW_WRITE))
+			now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk.rule);
+	}
+	return refused.why != KODA_WHY_DEFAULT ? refused : now;
+}
+
+/* What the host index is asked, and what came of it. */
+struct question {
+	uint16_t port;
+	unsigned int guard_bits; /* prefix length from which on a net lists the address */
+	bool denied;
+	bool allowed;
+	bool listed; /* allowed by a rule that lifts the address guard */
+	size_t rule; /* the deciding entry of its list */
+};
+
+static bool see_rule(void *ctx, const struct koda_hostmark *mark)
+{
+	struct question *q = ctx;
+	bool lists;
+
+	if (mark->port != 0 && mark->port != q->port)
+		return false;
+	if (mark->tag & 1) {
+		q->denied = true;
+		q->rule = mark->tag >> 1;
+		return true; /* nothing outweighs it */
+	}
+	lists = mark->kind == KODA_HOSTRULE_NAME
+			? !mark->public_only
+			: mark->kind == KODA_HOSTRULE_NET && mark->prefix >= q->guard_bits;
+	if (!q->allowed || lists)
+		q->rule = mark->tag >> 1;
+	q->allowed = true;
+	q->listed = q->listed || lists;
+	return false;
+}
+
+/* Asks about a host; an address is a net of one. */
+static struct question ask(const struct koda_rules *rules, const struct koda_host *host,
+			   uint16_t port, unsigned int guard_bits)
+{
+	struct question q = { .port = port, .guard_bits = guard_bits };
+	enum koda_hostrule_kind kind = host->is_addr ? KODA_HOSTRULE_NET : KODA_HOSTRULE_NAME;
+	unsigned int prefix = host->is_addr ? koda_addr_bits(&host->addr) : 0;
+
+	(void)koda_hostindex_covering(&rules->hosts, kind, host, prefix, see_rule, &q);
+	return q;
+}
+
+/* The rules for a canonical host, without the guard. */
+static struct koda_verdict check_host(const struct koda_rules *rules, const struct koda_host *host,
+				      uint16_t port)
+{
+	struct question q = ask(rules, host, port, 0);
+
+	if (q.denied)
+		return verdict(KODA_DENY, KODA_WHY_HOST_DENIED,
+			       koda_set_get(&rules->denied, q.rule));
+	if (q.allowed)
+		return verdict(KODA_ALLOW, KODA_WHY_HOST_ALLOWED,
+			       koda_set_get(&rules->allowed, q.rule));
+	return plain(rules->allowed.count == 0 ? KODA_ALLOW : KODA_DENY, KODA_WHY_DEFAULT);
+}
+
+/* T-07 a name or literal that leads to this machine, its network or a metadata service: only what
+ * a rule lists may pass. host is what was asked for; passed is the verdict if nothing is amiss. */
+static struct koda_verdict guard(const struct koda_rules *rules, const struct koda_host *host,
+				 uint16_t port, const struct koda_addr *addr,
+				 struct koda_verdict passed)
+{
+	struct koda_host target = { .is_addr = true, .addr = *addr };
+	unsigned int bits = 0;
+	enum koda_addr_class class_ = koda_addr_classify(addr, &bits);
+	struct question q = ask(rules, &target, port, bits);
+
+	/* A denied address is denied under every name. */
+	if (q.denied)
+		return verdict(KODA_DENY, KODA_WHY_HOST_DENIED,
+			       koda_set_get(&rules->denied, q.rule));
+	if (class_ == KODA_ADDR_PUBLIC || q.listed)
+		return passed;
+	if (!host->is_addr && ask(rules, host, port, bits).listed)
+		return passed;
+	return verdict(KODA_DENY, KODA_WHY_ADDRESS, koda_span_of(koda_addr_class_name(class_)));
+}
+
+/* The rules, then the guard on addr, or on the host itself if that is an address. */
+static struct koda_verdict judge(const struct koda_rules *rules, struct koda_span text,
+				 uint16_t port, const struct koda_addr *addr)
+{
+	struct koda_host host;
+	struct koda_verdict now;
+
+	if (port == 0 || koda_host_parse(text, &host, NULL) < 0)
+		return plain(KODA_DENY, KODA_WHY_INVALID);
+	now = check_host(rules, &host, port);
+	if (now.answer == KODA_ALLOW && host.is_addr)
+		now = guard(rules, &host, port, &host.addr, now);
+	if (now.answer == KODA_ALLOW && addr)
+		now = guard(rules, &host, port, addr, now);
+	return now;
+}
+
+struct koda_verdict koda_rules_connect(const struct koda_rules *rules, const char *host, size_t len,
+				       uint16_t port)
+{
+	return judge(rules, (struct koda_span){ host, len }, port, NULL);
+}
+
+struct koda_verdict koda_rules_address(const struct koda_rules *rules, const char *host, size_t len,
+				       uint16_t port, const struct koda_addr *addr)
+{
+	struct koda_addr plain_addr = koda_addr_unmap(addr);
+
+	if (addr->family != 4 && addr->family != 6)
+		return plain(KODA_DENY, KODA_WHY_INVALID);
+	return judge(rules, (struct koda_span){ host, len }, port, &plain_addr);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The site: what this machine and this project look like, read once. It turns the host's
+ * environment and file system into the facts (struct koda_place) that the pure layers need.
+ */
+#ifndef KODA_RUN_SITE_H
+#define KODA_RUN_SITE_H
+
+#include "base/buf.h"
+#include "base/macros.h"
+#include "base/str.h"
+
+#include <koda/rules.h>
+
+struct koda_policy;
+
+struct koda_site {
+	char *root;        /* owned; symbolic links resolved */
+	char *home;        /* owned; NULL if unknown */
+	char *config_home; /* owned; NULL if not set */
+	char *state_home;  /* owned; NULL if not set */
+	char *runtime_dir; /* owned; NULL if not set */
+	struct koda_strv exec_dirs;
+	struct koda_strv git_dirs;
+	struct koda_strv git_files;
+};
+
+#define KODA_SITE_INIT                                                                             \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* Reads HOME, XDG_*, PATH from environ and resolves root (NULL: the working directory; it need
+ * not exist). Refuses roots that would hand over the machine (see policy/root.h).
+ * site must be KODA_SITE_INIT. Fails: SYS, POLICY, DENIED, NOMEM. */
+KODA_CHECK int koda_site_load(struct koda_site *site, const char *root, const char *const *environ_,
+			      struct koda_error *err);
+void koda_site_clear(struct koda_site *site);
+
+/* Borrowed from site. */
+struct koda_place koda_site_place(const struct koda_site *site);
+
+/* Makes target absolute (against the working directory), resolves links as far as it exists,
+ * and notes the git directories on its way, so that rules built afterwards know them. Both
+ * spellings are given back: as named (lexical) and as resolved; owned by the caller. */
+KODA_CHECK int koda_site_see(struct koda_site *site, const char *target, char **ret_lexical,
+			     char **ret_resolved, struct koda_error *err);
+
+/* Adds, for every path of policy that goes through a symbolic link, the place it leads to, so
+ * that rules mean objects and not spellings. An allow entry is not followed through a link that
+ * lies where the policy lets the command write: the command may have planted it.
+ * Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_site_resolve_policy(struct koda_policy *policy, struct koda_error *err);
+
+#define koda_auto_site __attribute__((cleanup(koda_site_clear)))
+
+#endif
