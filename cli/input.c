@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <koda/policy.h>
+#include <limits.h>
+#include <unistd.h>
+
+#define FD_FOLDER "/dev/fd/"
+
+int koda_cli_read_policy(int fd, const char *place, struct koda_policy **ret_policy,
+			 struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX);
+	int r = koda_fd_read_all(fd, &text, err);
+
+	if (r == KODA_OK)
+		r = koda_policy_parse(text.ptr, text.len, ret_policy, err);
+	if (r < 0 && place)
+		koda_cli_blame(err, "%s", place);
+	return r;
+}
+
+int koda_cli_load_policy(const char *path, struct koda_policy **ret_policy, struct koda_error *err)
+{
+	koda_auto_fd int fd = -1;
+	uint64_t number;
+	int r;
+
+	if (strcmp(path, "-") == 0)
+		return koda_cli_read_policy(STDIN_FILENO, "standard input", ret_policy, err);
+	if (strncmp(path, FD_FOLDER, strlen(FD_FOLDER)) == 0 &&
+	    koda_parse_u64(path + strlen(FD_FOLDER), INT_MAX, &number, NULL) == KODA_OK)
+		return koda_cli_read_policy((int)number, path, ret_policy, err);
+	r = koda_fd_open_regular(path, &fd, err);
+	return r < 0 ? r : koda_cli_read_policy(fd, path, ret_policy, err);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* koda-sandbox: finds the command, runs it, and reports its failure in one line. */
+#include "cli.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+
+#include <unistd.h>
+
+struct command {
+	const char *name; /* one word, or a group and a word */
+	int (*run)(const struct cli_call *call, struct koda_error *err);
+};
+
+/* clang-format off */
+static const struct command commands[] = {
+	{ "policy show", koda_cli_policy_show },
+	{ "policy compose", koda_cli_policy_compose },
+	{ "policy check", koda_cli_policy_check },
+	{ "env", koda_cli_env },
+	{ "completion", koda_cli_completion },
+};
+/* clang-format on */
+
+/* Words that commands have after a group's name ("" for the first word of all), each once. */
+static void next_words(const char *group, char words[][32], const char **list)
+{
+	size_t skip = group[0] ? strlen(group) + 1 : 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(commands); i++) {
+		const char *name = commands[i].name;
+		size_t len;
+
+		if (skip && (strncmp(name, group, skip - 1) != 0 || name[skip - 1] != ' '))
+			continue;
+		len = strcspn(name + skip, " ");
+		memcpy(words[count], name + skip, len);
+		words[count][len] = '\0';
+		if (count == 0 || strcmp(words[count - 1], words[count]) != 0) {
+			list[count] = words[count];
+			count++;
+		}
+	}
+	list[count] = NULL;
+}
+
+static int unknown_command(const struct cli_call *group, const char *word, struct koda_error *err)
+{
+	char words[KODA_ARRAY_LEN(commands)][32];
+	const char *list[KODA_ARRAY_LEN(commands) + 1];
+	const char *nearest;
+
+	next_words(group->name, words, list);
+	nearest = koda_cli_nearest(word, list);
+	if (nearest)
+		return koda_cli_usage(group, err, "unknown command '%.60s', did you mean '%s'",
+				      word, nearest);
+	return koda_cli_usage(group, err, "unknown command '%.60s'", word);
+}
+
+static int print_version(struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(256);
+
+	if (koda_buf_addf(&line, CLI_PROGRAM " %s\n", koda_version()) < 0)
+		return koda_fail_nomem(err);
+	return koda_cli_print(line.ptr, line.len, err);
+}
+
+/* Options ahead of the next word of a command; only the program itself has a version.
+ * 1 and optind at that word, 0 if the work is done. */
+static int read_group(const struct cli_call *group, struct koda_error *err)
+{
+	static const struct option longs[] = { CLI_HELP_OPTION, { 0 } };
+	static const struct option program_longs[] = { CLI_HELP_OPTION,
+						       { "version", no_argument, NULL, 'V' },
+						       { 0 } };
+	static const struct cli_syntax syntax = { "+:h", longs };
+	static const struct cli_syntax program_syntax = { "+:hV", program_longs };
+	int option;
+	int r;
+
+	koda_cli_start_options();
+	r = koda_cli_next_option(group, group->name[0] ? &syntax : &program_syntax, &option, err);
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return option == 'h' ? koda_cli_help(group->name, err) : print_version(err);
+	if (optind >= group->argc)
+		return koda_cli_usage(group, err, "needs a command");
+	return 1;
+}
+
+static bool is_group(const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(commands); i++)
+		if (strncmp(commands[i].name, word, len) == 0 && commands[i].name[len] == ' ')
+			return true;
+	return false;
+}
+
+/* The command that is word alone, or word in a group. */
+static const struct command *find_command(const char *group, const char *word)
+{
+	size_t len = strlen(group);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(commands); i++) {
+		const char *name = commands[i].name;
+
+		if (len > 0 && (strncmp(name, group, len) != 0 || name[len] != ' '))
+			continue;
+		if (strcmp(name + len + (len > 0), word) == 0 && !strchr(word, ' '))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* Takes words off argv until they are a command, and runs it. */
+static int dispatch(int argc, char **argv, struct koda_error *err)
+{
+	struct cli_call call = {
+		.name = "", .argc = argc, .argv = argv, .env = (const char *const *)environ
+	};
+
+	for (;;) {
+		int r = read_group(&call, err);
+		const struct command *command;
+		const char *word;
+
+		if (r <= 0)
+			return r;
+		word = call.argv[optind];
+		command = find_command(call.name, word);
+		if (!command && (call.name[0] || !is_group(word)))
+			return unknown_command(&call, word, err);
+		call.argc -= optind;
+		call.argv += optind;
+		call.name = command ? command->name : word;
+		if (command)
+			return command->run(&call, err);
+	}
+}
+
+/* The one place that prints an error. */
+static int report(const struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
+
+	if (koda_buf_addf(&line, CLI_PROGRAM ": ") < 0 ||
+	    koda_cli_add_escaped(&line, koda_span_of(err->field)) < 0 ||
+	    koda_buf_addf(&line, err->field[0] ? ": " : "") < 0 ||
+	    koda_cli_add_escaped(&line, koda_span_of(err->message)) < 0 ||
+	    koda_buf_addf(&line, "\n") < 0) {
+		static const char plain[] = CLI_PROGRAM ": out of memory\n";
+
+		(void)!koda_fd_write_all(STDERR_FILENO, plain, sizeof(plain) - 1, NULL);
+		return CLI_EXIT_FAILED;
+	}
+	/* Nobody is left to tell if this fails. */
+	(void)!koda_fd_write_all(STDERR_FILENO, line.ptr, line.len, NULL);
+	return CLI_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct koda_error err = { 0 };
+	int r = dispatch(argc, argv, &err);
+
+	return r < 0 ? report(&err) : r;
+}

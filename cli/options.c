@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include "base/diag.h"
+#include "base/path.h"
+
+#include <koda/policy.h>
+#include <limits.h>
+#include <stdio.h>
+
+void koda_cli_shape_clear(struct cli_shape *shape)
+{
+	koda_policy_free(KODA_TAKE(shape->narrow));
+	koda_strv_clear(&shape->deny_read);
+	koda_strv_clear(&shape->deny_write);
+	koda_strv_clear(&shape->deny_domain);
+}
+
+void koda_cli_setup_clear(struct cli_setup *setup)
+{
+	koda_site_clear(&setup->site);
+	koda_policy_free(KODA_TAKE(setup->policy));
+	free(KODA_TAKE(setup->cwd));
+}
+
+/* --- taking options in --- */
+
+typedef int number_parser(const char *text, uint64_t max, uint64_t *ret_value,
+			  struct koda_error *err);
+
+static int take_number(struct cli_number *number, number_parser *parse, uint64_t min, uint64_t max,
+		       const char *arg, struct koda_error *err)
+{
+	uint64_t value;
+	int r = parse(arg, max, &value, err);
+
+	if (r == KODA_OK && value < min)
+		r = koda_fail(err, KODA_E_INVALID, 0, "must be at least %llu",
+			      (unsigned long long)min);
+	if (r < 0)
+		return r;
+	*number = (struct cli_number){ .given = true, .value = value };
+	return KODA_OK;
+}
+
+static int take_narrow_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
+{
+	struct koda_policy *child = NULL;
+	struct koda_policy *both = NULL;
+	struct cli_number fd = { 0 };
+	int r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
+
+	if (r == KODA_OK)
+		r = koda_cli_read_policy((int)fd.value, NULL, &child, err);
+	if (r == KODA_OK && shape->narrow) {
+		r = koda_policy_compose(shape->narrow, child, &both, err);
+		koda_policy_free(child);
+		child = both;
+	}
+	if (r < 0)
+		return r;
+	koda_policy_free(shape->narrow);
+	shape->narrow = child;
+	return KODA_OK;
+}
+
+static int take_trust(struct cli_shape *shape, const char *arg, struct koda_error *err)
+{
+	int r = koda_trust_parse(arg, &shape->trust, err);
+
+	shape->trust_given = r == KODA_OK;
+	return r;
+}
+
+static int take_nonempty(const char **slot, const char *arg, struct koda_error *err)
+{
+	if (!arg[0])
+		return koda_fail(err, KODA_E_INVALID, 0, "must not be empty");
+	*slot = arg;
+	return KODA_OK;
+}
+
+static int take(struct cli_shape *shape, enum cli_option option, const char *arg,
+		struct koda_error *err)
+{
+	switch (option) {
+	case CLI_OPT_TRUST:
+		return take_trust(shape, arg, err);
+	case CLI_OPT_ROOT:
+		return take_nonempty(&shape->root, arg, err);
+	case CLI_OPT_CWD:
+		return take_nonempty(&shape->cwd, arg, err);
+	case CLI_OPT_POLICY_FD:
+		return take_number(&shape->policy_fd, koda_parse_u64, 0, INT_MAX, arg, err);
+	case CLI_OPT_NARROW_FD:
+		return take_narrow_fd(shape, arg, err);
+	case CLI_OPT_DENY_READ:
+		return koda_strv_add(&shape->deny_read, arg, err);
+	case CLI_OPT_DENY_WRITE:
+		return koda_strv_add(&shape->deny_write, arg, err);
+	case CLI_OPT_DENY_DOMAIN:
+		return koda_strv_add(&shape->deny_domain, arg, err);
+	case CLI_OPT_NO_NETWORK:
+		shape->no_network = true;
+		return KODA_OK;
+	case CLI_OPT_READ_ONLY:
+		shape->read_only = true;
+		return KODA_OK;
+	case CLI_OPT_WALL_TIME:
+		return take_number(&shape->wall_time_secs, koda_parse_u64, 1, KODA_LIMIT_MAX, arg,
+				   err);
+	case CLI_OPT_MEMORY:
+		return take_number(&shape->memory_bytes, koda_parse_size, 1, KODA_LIMIT_MAX, arg,
+				   err);
+	case CLI_OPT_MAX_OUTPUT:
+		return take_number(&shape->output_bytes, koda_parse_size, 0, KODA_LIMIT_MAX, arg,
+				   err);
+	case CLI_OPT_MAX_PROCS:
+		return take_number(&shape->processes, koda_parse_u64, 1, KODA_LIMIT_MAX, arg, err);
+	case CLI_OPT_OWN:
+		break;
+	}
+	return koda_fail(err, KODA_E_INTERNAL, 0, "option %d has no handler", (int)option);
+}
+
+int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
+			struct koda_error *err)
+{
+	static const struct option table[] = { CLI_SHAPE_OPTIONS, { 0 } };
+	int r = take(shape, (enum cli_option)option, arg, err);
+
+	if (r < 0)
+		for (const struct option *o = table; o->name; o++)
+			if (o->val == option)
+				koda_cli_blame(err, "--%s%s%.80s", o->name, arg ? " " : "",
+					       arg ? arg : "");
+	return r;
+}
+
+int koda_cli_shape_one_source(const struct cli_shape *shape, const struct cli_call *call,
+			      struct koda_error *err)
+{
+	if (shape->trust_given && shape->policy_fd.given)
+		return koda_cli_usage(call, err, "--trust and --policy-fd exclude each other");
+	return KODA_OK;
+}
+
+/* --- applying them --- */
+
+static int base_policy(const struct cli_shape *shape, struct cli_setup *setup,
+		       struct koda_error *err)
+{
+	char place[32];
+
+	if (!shape->policy_fd.given)
+		return koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
+	(void)snprintf(place, sizeof(place), "--policy-fd %d", (int)shape->policy_fd.value);
+	return koda_cli_read_policy((int)shape->policy_fd.value, place, &setup->policy, err);
+}
+
+/* Wall time is the one limit that may go up: to the mode's ceiling, or to what the policy itself
+ * states if that is more. */
+static int set_wall_time(const struct cli_shape *shape, struct koda_policy *policy,
+			 struct koda_error *err)
+{
+	uint64_t ceiling = koda_trust_limits(shape->trust).wall_time_ceiling_secs;
+	uint64_t stated;
+
+	if (!shape->wall_time_secs.given)
+		return KODA_OK;
+	if (koda_policy_limit(policy, KODA_LIMIT_WALL_TIME_SECS, &stated) && stated > ceiling)
+		ceiling = stated;
+	if (shape->wall_time_secs.value > ceiling)
+		return koda_fail_at(err, KODA_E_LIMIT, 0, "--wall-time",
+				    "%llu is more than %llu seconds",
+				    (unsigned long long)shape->wall_time_secs.value,
+				    (unsigned long long)ceiling);
+	return koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, shape->wall_time_secs.value,
+				     err);
+}
+
+static int lower_limit(const struct cli_number *number, enum koda_limit limit,
+		       struct koda_policy *policy, struct koda_error *err)
+{
+	uint64_t stated;
+
+	if (!number->given)
+		return KODA_OK;
+	if (koda_policy_limit(policy, limit, &stated) && stated <= number->value)
+		return KODA_OK;
+	return koda_policy_set_limit(policy, limit, number->value, err);
+}
+
+/* Paths on a command line are relative to where it was typed. */
+static int deny_paths(const struct koda_strv *paths, const char *option, enum koda_list list,
+		      struct koda_policy *policy, struct koda_error *err)
+{
+	for (size_t i = 0; i < paths->len; i++) {
+		koda_auto_free char *absolute = NULL;
+		int r = KODA_OK;
+
+		if (!paths->items[i][0])
+			r = koda_fail(err, KODA_E_INVALID, 0, "must not be empty");
+		if (r == KODA_OK)
+			r = koda_path_absolute(paths->items[i], &absolute, err);
+		if (r == KODA_OK)
+			r = koda_policy_add(policy, list, absolute, strlen(absolute), err);
+		if (r < 0) {
+			koda_cli_blame(err, "%s %.80s", option, paths->items[i]);
+			return r;
+		}
+	}
+	return KODA_OK;
+}
+
+static int deny_domains(const struct cli_shape *shape, struct koda_policy *policy,
+			struct koda_error *err)
+{
+	for (size_t i = 0; i < shape->deny_domain.len; i++) {
+		const char *pattern = shape->deny_domain.items[i];
+		int r = koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, pattern, strlen(pattern),
+					err);
+
+		if (r < 0) {
+			koda_cli_blame(err, "--deny-domain %.80s", pattern);
+			return r;
+		}
+	}
+	if (shape->no_network)
+		return koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1, err);
+	return KODA_OK;
+}
+
+/* Every step here adds a deny, empties an allow list or lowers a number. */
+static int narrow(const struct cli_shape *shape, struct koda_policy *policy, struct koda_error *err)
+{
+	int r = deny_paths(&shape->deny_read, "--deny-read", KODA_LIST_DENY_READ, policy, err);
+
+	if (r == KODA_OK)
+		r = deny_paths(&shape->deny_write, "--deny-write",
+			       KODA_LIST_DENY_WRITE_WITHIN_ALLOW, policy, err);
+	if (r == KODA_OK)
+		r = deny_domains(shape, policy, err);
+	if (r == KODA_OK)
+		r = lower_limit(&shape->memory_bytes, KODA_LIMIT_MAX_RSS_BYTES, policy, err);
+	if (r == KODA_OK)
+		r = lower_limit(&shape->output_bytes, KODA_LIMIT_MAX_OUTPUT_BYTES, policy, err);
+	if (r == KODA_OK && shape->read_only) {
+		koda_policy_state_allow_write(policy, false);
+		koda_policy_state_allow_write(policy, true);
+	}
+	return r;
+}
+
+static int compose_narrow(const struct cli_shape *shape, struct cli_setup *setup,
+			  struct koda_error *err)
+{
+	struct koda_policy *both = NULL;
+	int r;
+
+	if (!shape->narrow)
+		return KODA_OK;
+	r = koda_policy_compose(setup->policy, shape->narrow, &both, err);
+	if (r < 0)
+		return r;
+	koda_policy_free(setup->policy);
+	setup->policy = both;
+	return KODA_OK;
+}
+
+/* The directory inside, as named and as it resolves, has to lie at or below the root. */
+static int find_cwd(const struct cli_shape *shape, struct cli_setup *setup, struct koda_error *err)
+{
+	koda_auto_free char *joined = NULL;
+	koda_auto_free char *absolute = NULL;
+	koda_auto_free char *resolved = NULL;
+	const char *cwd = shape->cwd ? shape->cwd : setup->site.root;
+	int r = KODA_OK;
+
+	if (cwd[0] != '/') {
+		r = koda_path_join(setup->site.root, cwd, &joined, err);
+		cwd = joined;
+	}
+	if (r == KODA_OK)
+		r = koda_path_absolute(cwd, &absolute, err);
+	if (r == KODA_OK)
+		r = koda_path_resolve(absolute, &resolved, err);
+	if (r == KODA_OK &&
+	    !koda_path_covers(koda_span_of(setup->site.root), koda_span_of(resolved)))
+		r = koda_fail(err, KODA_E_DENIED, 0, "is outside the project root");
+	if (r < 0) {
+		if (shape->cwd)
+			koda_cli_blame(err, "--cwd %.80s", shape->cwd);
+		return r;
+	}
+	setup->cwd = KODA_TAKE(resolved);
+	return KODA_OK;
+}
+
+int koda_cli_shape_apply(const struct cli_shape *shape, const char *const *env,
+			 struct cli_setup *setup, struct koda_error *err)
+{
+	int r = koda_site_load(&setup->site, shape->root, env, err);
+
+	if (r < 0) {
+		if (shape->root && !err->field[0])
+			koda_cli_blame(err, "--root %.80s", shape->root);
+		return r;
+	}
+	setup->max_processes = koda_trust_limits(shape->trust).max_processes;
+	if (shape->processes.given && shape->processes.value < setup->max_processes)
+		setup->max_processes = shape->processes.value;
+	r = find_cwd(shape, setup, err);
+	if (r == KODA_OK)
+		r = base_policy(shape, setup, err);
+	if (r == KODA_OK)
+		r = set_wall_time(shape, setup->policy, err);
+	if (r == KODA_OK)
+		r = compose_narrow(shape, setup, err);
+	return r < 0 ? r : narrow(shape, setup->policy, err);
+}
