@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The shared library exports exactly what its symbol file lists, and that is exactly what the public
+# headers declare with KODA_API.
+# Usage: tools/check_exports.sh LIBRARY.so
+set -euo pipefail
+export LC_ALL=C
+
+library=$1
+root=$(cd -- "$(dirname -- "$0")/.." && pwd)
+
+listed() {
+	# Names between "global:" and "local:", in every version node; comments are dropped.
+	sed -e 's,/\*.*\*/,,; s/#.*//' "$root/src/libkoda-sandbox.sym" |
+		awk '/global:/ { on = 1 } /local:|}/ { on = 0 } on' |
+		grep -o 'koda_[a-z0-9_]*' | sort
+}
+
+exported() {
+	# The version nodes themselves show up as absolute symbols ("A").
+	nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort
+}
+
+declared() {
+	# Joined into one line, a declaration runs from KODA_API to the parenthesis after its name.
+	cat "$root"/include/koda/*.h | grep -v '^#' | tr '\n\t' '  ' |
+		grep -oE 'KODA_API [^;()]*\(' | grep -oE '[a-z0-9_]+ *\($' | tr -d ' (' | sort
+}
+
+status=0
+compare() {
+	if ! diff <(printf '%s\n' "$2") <(printf '%s\n' "$4") >/dev/null; then
+		echo "$1 and $3 differ (< only $1, > only $3):"
+		diff <(printf '%s\n' "$2") <(printf '%s\n' "$4") | grep '^[<>]'
+		status=1
+	fi
+}
+
+symbols=$(listed) || true
+if [[ -z $symbols ]]; then
+	echo "check_exports: the symbol file lists nothing"
+	exit 1
+fi
+compare 'the symbol file' "$symbols" 'the library' "$(exported)"
+compare 'the symbol file' "$symbols" 'the headers' "$(declared)"
+((status)) || echo 'check_exports: ok'
+exit "$status"

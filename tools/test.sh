@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Runs the tests of a build directory and closes with "N passed, N failed", counted over single
+# test cases. Further arguments go to `meson test`.
+# Usage: tools/test.sh BUILDDIR [MESON-TEST-ARGUMENT...]
+set -euo pipefail
+
+here=$(dirname -- "$0")
+build=$1
+shift
+
+log=$build/meson-logs/testlog.json
+rm -f -- "$log"
+status=0
+meson test -C "$build" --print-errorlogs "$@" || status=$?
+
+# The summary knows better than meson what failed, but not whether meson itself was killed.
+"$here/test_summary.py" "$log" || exit 1
+((status < 126))
