@@ -133,6 +133,9 @@ int koda_proc_spawn(struct koda_proc *proc, const char *path, char *const argv[]
 	/* The pid cannot be reused before we reap it, so opening it afterwards is no race. */
 	proc->pidfd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
 	if (proc->pidfd < 0) {
+		/* A host that ignores SIGCHLD has its children reaped at once: ours is gone. */
+		if (errno == ESRCH)
+			proc->pid = 0;
 		r = koda_fail(err, KODA_E_SYS, errno, "pidfd_open");
 		koda_proc_kill(proc);
 	}

@@ -11,7 +11,7 @@ static uint32_t *slot_of(const struct koda_set *set, struct koda_span entry, uin
 		const struct koda_set_item *item = &set->items[set->slots[i] - 1];
 
 		if (item->hash == hash && item->len == entry.len &&
-		    memcmp(set->text.ptr + item->at, entry.ptr, entry.len) == 0)
+		    (entry.len == 0 || memcmp(set->text.ptr + item->at, entry.ptr, entry.len) == 0))
 			break;
 		i = (i + 1) & mask;
 	}

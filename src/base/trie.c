@@ -17,7 +17,7 @@ static struct koda_trie_edge *slot_of(const struct koda_trie *trie, uint32_t par
 		const struct koda_trie_edge *e = &trie->slots[i];
 
 		if (e->hash == hash && e->parent == parent && e->len == label.len &&
-		    memcmp(label_of(trie, e), label.ptr, label.len) == 0)
+		    (label.len == 0 || memcmp(label_of(trie, e), label.ptr, label.len) == 0))
 			break;
 		i = (i + 1) & mask;
 	}
@@ -62,7 +62,8 @@ static int store_label(struct koda_trie *trie, struct koda_trie_edge *edge, stru
 		edge->label.at = (uint32_t)at;
 		return koda_buf_add(&trie->text, label.ptr, label.len);
 	}
-	memcpy(edge->label.bytes, label.ptr, label.len);
+	if (label.len > 0)
+		memcpy(edge->label.bytes, label.ptr, label.len);
 	return KODA_OK;
 }
 

@@ -165,8 +165,8 @@ static const struct special {
 	{ 6, 20, KODA_ADDR_RESERVED, { 0x3f, 0xff } },
 };
 
-/* IPv6 forms that carry an IPv4 address: where it stands, and whether the form itself is fit for
- * use when what it carries is public. */
+/* IPv6 forms that carry an IPv4 address: where it stands, and whether the form itself is in use
+ * (NAT64 is how IPv6-only networks reach the rest) when what it carries is public. */
 static const struct embedding {
 	uint8_t prefix;
 	uint8_t at;
@@ -176,7 +176,7 @@ static const struct embedding {
 	{ 96, 12, false, { 0 } },                     /* compatible, RFC 4291 */
 	{ 96, 12, false, { [8] = 0xff, 0xff } },      /* translated, RFC 2765 */
 	{ 96, 12, true, { 0x00, 0x64, 0xff, 0x9b } }, /* NAT64, RFC 6052 */
-	{ 16, 2, true, { 0x20, 0x02 } },              /* 6to4, RFC 3056 */
+	{ 16, 2, false, { 0x20, 0x02 } },             /* 6to4, RFC 3056 */
 };
 
 /* The narrowest special range of at most bits prefix bits around addr. */
@@ -204,7 +204,7 @@ static bool is_isatap(const struct koda_addr *addr)
 
 static const struct embedding *find_embedding(const struct koda_addr *addr, unsigned int bits)
 {
-	static const struct embedding isatap = { 96, 12, true, { 0 } };
+	static const struct embedding isatap = { 96, 12, false, { 0 } };
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(embeddings); i++) {
 		struct koda_addr net = { .family = 6 };
@@ -245,8 +245,24 @@ enum koda_addr_class koda_addr_classify_net(const struct koda_addr *net, unsigne
 	}
 	if (form)
 		return classify_inner(net, bits, form, ret_prefix);
+	/* Of all IPv6 only 2000::/3 has been given out. */
+	if (net->family == 6 && bits >= 3 && (net->bytes[0] & 0xe0) != 0x20) {
+		*ret_prefix = 3;
+		return KODA_ADDR_RESERVED;
+	}
 	*ret_prefix = 0;
 	return KODA_ADDR_PUBLIC;
+}
+
+bool koda_addr_inner(const struct koda_addr *addr, struct koda_addr *ret_inner)
+{
+	const struct embedding *form = addr->family == 6 ? find_embedding(addr, 128) : NULL;
+
+	if (!form)
+		return false;
+	*ret_inner = (struct koda_addr){ .family = 4 };
+	memcpy(ret_inner->bytes, addr->bytes + form->at, 4);
+	return true;
 }
 
 enum koda_addr_class koda_addr_classify(const struct koda_addr *addr, unsigned int *ret_prefix)

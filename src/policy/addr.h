@@ -51,6 +51,8 @@ enum koda_addr_class koda_addr_classify(const struct koda_addr *addr, unsigned i
 /* The same for a whole net: which range has all of it inside. */
 enum koda_addr_class koda_addr_classify_net(const struct koda_addr *net, unsigned int bits,
 					    unsigned int *ret_prefix);
+/* The IPv4 address that an IPv6 one carries; false if it carries none. */
+bool koda_addr_inner(const struct koda_addr *addr, struct koda_addr *ret_inner);
 const char *koda_addr_class_name(enum koda_addr_class class_);
 
 #endif

@@ -75,8 +75,9 @@ static const char *copy_ldh(struct koda_span text, char *out, bool *ret_idn)
 	return check_label(out + label, text.len - label, ret_idn);
 }
 
-/* Unicode and A-labels: mapped and checked by IDNA 2008 (UTS 46, non-transitional). */
-static const char *copy_idn(struct koda_span text, struct koda_host *host)
+/* Unicode and A-labels: mapped and checked by IDNA 2008 (UTS 46, non-transitional). dotted: a
+ * trailing dot was taken off already. */
+static const char *copy_idn(struct koda_span text, bool dotted, struct koda_host *host)
 {
 	/* Not IDN2_USE_STD3_ASCII_RULES: it drops forbidden characters ("a@b" with a wide @ becomes
 	 * "ab") instead of refusing the name. Without it they become ASCII, which copy_ldh refuses.
@@ -99,8 +100,8 @@ static const char *copy_idn(struct koda_span text, struct koda_host *host)
 	if (rc != IDN2_OK)
 		return "not a valid international name";
 	len = strlen((const char *)ascii);
-	/* Ideographic full stops have become dots only now. */
-	if (len > 0 && ascii[len - 1] == '.')
+	/* Ideographic full stops have become dots only now; one at the end is the root label. */
+	if (len > 0 && ascii[len - 1] == '.' && !dotted)
 		len--;
 	why = copy_ldh((struct koda_span){ (const char *)ascii, len }, host->name, &idn);
 	idn2_free(ascii);
@@ -138,16 +139,17 @@ static bool ends_in_number(const struct koda_host *host)
 
 static int parse_name(struct koda_span text, struct koda_host *host, struct koda_error *err)
 {
+	bool dotted = text.len > 1 && text.ptr[text.len - 1] == '.';
 	const char *why;
 	bool idn;
 
-	if (text.len > 1 && text.ptr[text.len - 1] == '.')
+	if (dotted)
 		text.len--; /* the root label: the same name */
 	why = copy_ldh(text, host->name, &idn);
 	host->len = text.len;
 	/* What the plain reading refuses may still be a name in Unicode. */
 	if (why ? !is_ascii(text) : idn)
-		why = copy_idn(text, host);
+		why = copy_idn(text, dotted, host);
 	if (why)
 		return bad_host(err, text, why);
 	if (ends_in_number(host)) {

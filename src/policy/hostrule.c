@@ -39,6 +39,9 @@ static int parse_net(struct koda_span text, size_t slash, struct koda_hostrule *
 		return r;
 	if (!rule->host.is_addr)
 		return bad_rule(err, text, "only an address can have a prefix length");
+	/* ::ffff:10.0.0.0/104 is 10.0.0.0/8, but who wrote which length with what in mind? */
+	if (rule->host.addr.family == 4 && memchr(text.ptr, ':', slash))
+		return bad_rule(err, text, "write an IPv4 range as IPv4");
 	for (size_t i = 0; i < bits.len; i++) {
 		if (!koda_ascii_is_digit(bits.ptr[i]) || i == 3)
 			return bad_rule(err, text, "the prefix length is not a number");
@@ -75,7 +78,8 @@ static int parse_host(struct koda_span text, struct koda_hostrule *rule, struct 
 		return bad_rule(err, text, "'*' can only stand for the leftmost label");
 	slash = memchr(inner.ptr, '/', inner.len);
 	if (slash && rule->kind == KODA_HOSTRULE_NAME) {
-		if (inner.ptr[0] == '[' && inner.ptr[inner.len - 1] == ']')
+		if (inner.ptr[0] == '[' && inner.ptr[inner.len - 1] == ']' &&
+		    memchr(inner.ptr, ':', inner.len))
 			inner = (struct koda_span){ inner.ptr + 1, inner.len - 2 };
 		return parse_net(inner, (size_t)(slash - inner.ptr), rule, err);
 	}
@@ -103,6 +107,7 @@ int koda_hostrule_parse(struct koda_span text, struct koda_hostrule *ret_rule,
 	ret_rule->public_only = false;
 	ret_rule->port = 0;
 	ret_rule->host.is_addr = false;
+	ret_rule->host.addr = (struct koda_addr){ .family = 0 };
 	ret_rule->host.len = 0;
 	ret_rule->host.name[0] = '\0';
 	text = trim(text);

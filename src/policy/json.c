@@ -24,9 +24,9 @@ static const struct koda_json *out(const json_t *value)
  *
  * Nesting, so that its recursion never meets a depth bomb.
  *
- * Memory: when an allocation fails while a token grows, jansson 2.14 drops bytes of it and goes
- * on. malloc's ENOMEM is the only trace, and reading a number wipes that out, so numbers are
- * handed over by themselves and errno is looked at before and after each.
+ * Memory: a failed allocation must end the parse, whatever the parser makes of it. Its trace is
+ * malloc's ENOMEM, which reading a number wipes out; so numbers are handed over by themselves, and
+ * errno is looked at before and after each.
  */
 struct feed {
 	const char *at;
@@ -47,13 +47,19 @@ static bool is_number_byte(char c)
 /* The byte after the string that opens at p. */
 static const char *after_string(const char *p, const char *end)
 {
-	for (p++; p < end; p++) {
-		size_t left = (size_t)(end - p);
-		const char *quote = memchr(p, '"', left);
-		const char *escape = memchr(p, '\\', quote ? (size_t)(quote - p) : left);
+	const char *quote = p; /* the next one at or after p; found again only once it is passed */
 
+	for (p++; p < end; p++) {
+		const char *escape;
+
+		if (quote < p) {
+			quote = memchr(p, '"', (size_t)(end - p));
+			if (!quote)
+				return end;
+		}
+		escape = memchr(p, '\\', (size_t)(quote - p));
 		if (!escape)
-			return quote ? quote + 1 : end;
+			return quote + 1;
 		p = escape + 1; /* whatever follows a backslash does not end the string */
 	}
 	return end;
@@ -238,8 +244,7 @@ int koda_json_object(const struct koda_json *value, const struct koda_json_field
 
 	if (!json_is_object(object))
 		return wrong_type(value, "an object", err);
-	json_object_foreach(object, key, member)
-	{
+	json_object_foreach(object, key, member) {
 		const struct koda_json_field *field = find_field(fields, count, key);
 		int r = field ? field->read(ctx, field->arg, out(member), err)
 			      : koda_fail(err, KODA_E_POLICY, 0, "unknown key");

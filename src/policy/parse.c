@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "policy/hostrule.h"
 #include "policy/json.h"
 
 /* Undoes the "%" form of a path: after the mark, %XX is a byte. Plain paths pass through. */
@@ -132,24 +133,36 @@ static int read_ca_bundle(void *ctx, int arg, const struct koda_json *value, str
 	return r < 0 ? r : koda_policy_set_ca_bundle(ctx, path.ptr, path.len, err);
 }
 
+/* Element i of a pair, checked here so that what is wrong with it is placed there. */
+static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *path,
+		     struct koda_span *domain, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf normal = KODA_BUF_INIT(KODA_PATH_MAX);
+	const struct koda_json *element = NULL;
+	struct koda_hostrule rule;
+	int r = koda_json_element(pair, 2, i, &element, err);
+
+	if (r < 0)
+		return r;
+	r = i == 0 ? koda_json_string(element, domain, err) : read_path(element, path, err);
+	if (r == KODA_OK)
+		r = i == 0 ? koda_hostrule_parse(*domain, &rule, err)
+			   : koda_path_normalise(koda_buf_span(path), &normal, err);
+	if (r < 0)
+		koda_error_within(err, i == 0 ? "/0" : "/1");
+	return r;
+}
+
 /* One [domain, socket path] pair. */
 static int read_pair(void *ctx, int arg, const struct koda_json *value, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX);
-	const struct koda_json *element = NULL;
 	struct koda_span domain = { "", 0 };
-	int r = koda_json_element(value, 2, 1, &element, err);
+	int r = read_half(value, 0, &path, &domain, err);
 
 	(void)arg;
 	if (r == KODA_OK)
-		r = read_path(element, &path, err);
-	if (r < 0)
-		return r;
-	if (memchr(path.ptr ? path.ptr : "", '\0', path.len))
-		return koda_fail(err, KODA_E_POLICY, 0, "the path contains a NUL byte");
-	r = koda_json_element(value, 2, 0, &element, err);
-	if (r == KODA_OK)
-		r = koda_json_string(element, &domain, err);
+		r = read_half(value, 1, &path, &domain, err);
 	if (r < 0)
 		return r;
 	/* The reader refuses escaped NUL, so the domain is a C string. */

@@ -5,11 +5,31 @@
 #include "base/path.h"
 
 /* T-09. Fine to work below, but not to own as a whole. */
-static const char *const shared_dirs[] = { "/",        "/home",        "/root",         "/Users",
-					   "/mnt",     "/media",       "/opt",          "/srv",
-					   "/tmp",     "/usr",         "/usr/local",    "/usr/src",
-					   "/var",     "/var/tmp",     "/run",          "/private",
-					   "/Volumes", "/private/tmp", "/usr/local/src" };
+static const char *const shared_dirs[] = { "/",
+					   "/home",
+					   "/root",
+					   "/Users",
+					   "/mnt",
+					   "/media",
+					   "/opt",
+					   "/srv",
+					   "/tmp",
+					   "/usr",
+					   "/usr/local",
+					   "/usr/src",
+					   "/var",
+					   "/var/tmp",
+					   "/run",
+					   "/private",
+					   "/var/lib",
+					   "/var/log",
+					   "/var/cache",
+					   "/var/spool",
+					   "/usr/local/etc",
+					   "/usr/games",
+					   "/Volumes",
+					   "/private/tmp",
+					   "/usr/local/src" };
 
 /* Nothing below these is anybody's project. */
 static const char *const system_trees[] = { "/bin",

@@ -262,11 +262,18 @@ static struct koda_verdict guard(const struct koda_rules *rules, const struct ko
 				 struct koda_verdict passed)
 {
 	struct koda_host target = { .is_addr = true, .addr = *addr };
+	struct koda_host inner = { .is_addr = true };
 	unsigned int bits = 0;
 	enum koda_addr_class class_ = koda_addr_classify(addr, &bits);
 	struct question q = ask(rules, &target, port, bits);
 
-	/* A denied address is denied under every name. */
+	/* A denied address is denied under every name, and inside every IPv6 form. */
+	if (!q.denied && koda_addr_inner(addr, &inner.addr)) {
+		struct question carried = ask(rules, &inner, port, 0);
+
+		q.denied = carried.denied;
+		q.rule = carried.denied ? carried.rule : q.rule;
+	}
 	if (q.denied)
 		return verdict(KODA_DENY, KODA_WHY_HOST_DENIED,
 			       koda_set_get(&rules->denied, q.rule));

@@ -6,7 +6,6 @@
 #include "base/str.h"
 #include "policy/policy.h"
 
-#include <strings.h>
 #include <unistd.h>
 
 #define GIB (1024ULL * 1024 * 1024)
@@ -91,12 +90,21 @@ static const struct mode *mode_of(enum koda_trust trust)
 									   : KODA_TRUST_PLAN];
 }
 
+/* In any case of letters, and in any locale. */
+static bool is_same_word(const char *lower, const char *text)
+{
+	while (*lower && *lower == koda_ascii_lower(*text)) {
+		lower++;
+		text++;
+	}
+	return !*lower && !*text;
+}
+
 int koda_trust_parse(const char *text, enum koda_trust *ret_trust, struct koda_error *err)
 {
 	for (size_t i = 0; i < KODA_ARRAY_LEN(modes); i++) {
 		for (const char *const *name = modes[i].aliases; *name; name++) {
-			/* The names are ASCII, and so is every locale's comparison of them. */
-			if (strcasecmp(*name, text) == 0) {
+			if (is_same_word(*name, text)) {
 				*ret_trust = (enum koda_trust)i;
 				return KODA_OK;
 			}

@@ -98,7 +98,8 @@ static void bench_hosts(const struct koda_rules *rules)
 		}
 		start = bench_now();
 		for (int i = 0; i < BATCH; i++)
-			allowed += koda_rules_connect(rules, hosts[i], strlen(hosts[i]), 443).answer;
+			allowed +=
+				koda_rules_connect(rules, hosts[i], strlen(hosts[i]), 443).answer;
 		samples[round] = (double)(bench_now() - start) / BATCH / 1000;
 	}
 	printf("# %u of %d connections allowed\n", allowed, ROUNDS * BATCH);

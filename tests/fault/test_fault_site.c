@@ -98,8 +98,7 @@ static int resolve_policy(void **ret, struct koda_error *err)
 	struct koda_policy *policy = NULL;
 	int r = koda_policy_new(&policy, err);
 
-	KODA_EACH(list, lists)
-	{
+	KODA_EACH(list, lists) {
 		const char *path = koda_in(dir, "link/a/path/below/it");
 
 		if (r == KODA_OK)

@@ -12,6 +12,7 @@
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +36,18 @@ extern void __gcov_dump(void) __attribute__((weak));
 /* The status of body(arg) in a child; -1 if it did not end by itself. */
 static inline int koda_child_run(int (*body)(void *arg), void *arg)
 {
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS };
 	int status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		int r = body(arg);
+		int r;
+
+		/* cmocka's handlers would go on with the next test, here as well. */
+		for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+			(void)sigaction(fatal[i], &(struct sigaction){ .sa_handler = SIG_DFL },
+					NULL);
+		r = body(arg);
 
 		if (__gcov_dump)
 			__gcov_dump();

@@ -52,8 +52,7 @@ static void a_buffer_takes_exactly_its_ceiling(void **state)
 	static const size_t ceilings[] = { 1, 2, 62, 63, 64, 65, 127, 128, 129, 4095, 70000 };
 
 	(void)state;
-	KODA_EACH(max, ceilings)
-	{
+	KODA_EACH(max, ceilings) {
 		koda_auto_buf struct koda_buf whole = KODA_BUF_INIT(*max);
 		koda_auto_buf struct koda_buf bytewise = KODA_BUF_INIT(*max);
 		char *bytes = calloc(1, *max + 1);
@@ -79,8 +78,7 @@ static void a_refused_add_leaves_the_contents(void **state)
 
 	(void)state;
 	assert_int_equal(koda_buf_add(&buf, "abc", 3), KODA_OK);
-	KODA_EACH(len, lengths)
-	{
+	KODA_EACH(len, lengths) {
 		assert_int_equal(koda_buf_room(&buf, *len, &room), KODA_E_LIMIT);
 		assert_int_equal(koda_buf_add(&buf, "", *len), KODA_E_LIMIT);
 	}
@@ -242,8 +240,7 @@ static const struct {
 static void spans_are_equal_byte_by_byte(void **state)
 {
 	(void)state;
-	KODA_EACH(row, spans)
-	{
+	KODA_EACH(row, spans) {
 		KODA_EXPECT(row->name, koda_span_eq(row->a, row->b) == row->equal);
 		KODA_EXPECT(row->name, koda_span_eq(row->b, row->a) == row->equal);
 	}

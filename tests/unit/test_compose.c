@@ -202,8 +202,7 @@ static void allowed_domains_intersect_by_host_and_port(void **state)
 	};
 
 	(void)state;
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		char parent[128];
 		char child[128];
 		char want[128];

@@ -191,8 +191,8 @@ static bool is_special(const char *host)
 	static const char *const special[] = { "127.", "10.", "::1", "169.254." };
 
 	KODA_EACH(prefix, special)
-	if (strncmp(host, *prefix, strlen(*prefix)) == 0)
-		return true;
+		if (strncmp(host, *prefix, strlen(*prefix)) == 0)
+			return true;
 	return false;
 }
 

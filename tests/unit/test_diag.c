@@ -181,8 +181,7 @@ static const struct {
 static void bytes_that_could_deceive_are_escaped_in_messages(void **state)
 {
 	(void)state;
-	KODA_EACH(row, escapes)
-	{
+	KODA_EACH(row, escapes) {
 		struct koda_error err = { 0 };
 
 		(void)koda_fail(&err, KODA_E_POLICY, 0, "%s", row->in);
@@ -193,8 +192,7 @@ static void bytes_that_could_deceive_are_escaped_in_messages(void **state)
 static void bytes_that_could_deceive_are_escaped_in_fields(void **state)
 {
 	(void)state;
-	KODA_EACH(row, escapes)
-	{
+	KODA_EACH(row, escapes) {
 		struct koda_error err = { 0 };
 
 		(void)koda_fail_at(&err, KODA_E_POLICY, 0, row->in, "x");
@@ -205,8 +203,7 @@ static void bytes_that_could_deceive_are_escaped_in_fields(void **state)
 static void bytes_that_could_deceive_are_escaped_in_prefixes(void **state)
 {
 	(void)state;
-	KODA_EACH(row, escapes)
-	{
+	KODA_EACH(row, escapes) {
 		struct koda_error err = { .message = "" };
 
 		koda_error_prefix(&err, "%s", row->in);
@@ -218,8 +215,7 @@ static void bytes_that_could_deceive_are_escaped_in_prefixes(void **state)
 static void bytes_that_could_deceive_are_escaped_in_outer_places(void **state)
 {
 	(void)state;
-	KODA_EACH(row, escapes)
-	{
+	KODA_EACH(row, escapes) {
 		struct koda_error err = { .field = "" };
 
 		koda_error_within(&err, row->in);
@@ -242,8 +238,7 @@ static const struct {
 static void over_long_text_is_cut_between_units(void **state)
 {
 	(void)state;
-	KODA_EACH(row, cuts)
-	{
+	KODA_EACH(row, cuts) {
 		const char *text = repeated(row->unit, 300);
 		struct koda_error err = { 0 };
 

@@ -86,8 +86,7 @@ static void what_is_no_regular_file_is_refused(void **state)
 	assert_int_equal(mkfifo(koda_in(*state, "fifo"), 0600), 0);
 	(void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", koda_in(*state, "socket"));
 	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		struct koda_error err = { 0 };
 		int fd = 99;
 

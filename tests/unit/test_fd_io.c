@@ -32,8 +32,7 @@ static const struct {
 static void read_all_reads_up_to_its_ceiling(void **state)
 {
 	(void)state;
-	KODA_EACH(row, lengths)
-	{
+	KODA_EACH(row, lengths) {
 		koda_auto_fd int fd = memfd_create("test", MFD_CLOEXEC);
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(row->max);
 		char *bytes = malloc(row->len + 1);

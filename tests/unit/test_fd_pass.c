@@ -163,8 +163,7 @@ static void a_message_larger_than_agreed_leaks_nothing(void **state)
 {
 	const struct pair *pair = *state;
 
-	KODA_EACH(row, hostile)
-	{
+	KODA_EACH(row, hostile) {
 		struct koda_error err = { 0 };
 		int before = koda_count_fds();
 		int fds[8] = { -1, -1, -1, -1, -1, -1, -1, -1 };

@@ -84,8 +84,7 @@ static const struct {
 static void only_all_seals_together_count(void **state)
 {
 	(void)state;
-	KODA_EACH(row, seal_sets)
-	{
+	KODA_EACH(row, seal_sets) {
 		koda_auto_fd int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 		assert_int_equal(fcntl(fd, F_ADD_SEALS, row->seals), 0);

@@ -36,8 +36,8 @@ static void hash_gives_the_known_answers(void **state)
 	(void)state;
 	fill_counting(bytes, sizeof(bytes));
 	KODA_EACH(row, answers)
-	assert_true(koda_hash(&counting_key, row->salt, (struct koda_span){ bytes, row->len }) ==
-		    row->hash);
+		assert_true(koda_hash(&counting_key, row->salt,
+				      (struct koda_span){ bytes, row->len }) == row->hash);
 }
 
 static void no_bytes_need_no_address(void **state)

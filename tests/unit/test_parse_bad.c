@@ -150,9 +150,9 @@ static void wrong_type_for_every_field(void **state)
 		{ "{'net':{'mitm':{'ca_bundle':'/a','socket_map':[", "]}}}",
 		  "/net/mitm/socket_map/0", 0 },
 		{ "{'net':{'mitm':{'ca_bundle':'/a','socket_map':[['a.org',", "]]}}}",
-		  "/net/mitm/socket_map/0", 0 },
+		  "/net/mitm/socket_map/0/1", 0 },
 		{ "{'net':{'mitm':{'ca_bundle':'/a','socket_map':[[", ",'/s']]}}}",
-		  "/net/mitm/socket_map/0", STRING },
+		  "/net/mitm/socket_map/0/0", STRING },
 		{ "{'limits':{'cpu_time_secs':", "}}", "/limits/cpu_time_secs", NUMBER | NIL },
 		{ "{'limits':{'wall_time_secs':", "}}", "/limits/wall_time_secs", NUMBER | NIL },
 		{ "{'limits':{'max_rss_bytes':", "}}", "/limits/max_rss_bytes", NUMBER | NIL },
@@ -201,7 +201,7 @@ static void paths_that_are_none(void **state)
 		{ "{'fs':{'deny_write_within_allow':['", "']}}", "/fs/deny_write_within_allow/0" },
 		{ "{'net':{'mitm':{'ca_bundle':'", "'}}}", "/net/mitm/ca_bundle" },
 		{ "{'net':{'mitm':{'ca_bundle':'/a','socket_map':[['a.org','", "']]}}}",
-		  "/net/mitm/socket_map/0" },
+		  "/net/mitm/socket_map/0/1" },
 	};
 	static const char *const paths[] = {
 		"",         "a",        "./a",    "~",     "~/a",       "a/b",

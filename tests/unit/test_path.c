@@ -36,8 +36,7 @@ static const struct {
 static void next_gives_component_after_component(void **state)
 {
 	(void)state;
-	KODA_EACH(row, walks)
-	{
+	KODA_EACH(row, walks) {
 		koda_auto_buf struct koda_buf names = KODA_BUF_INIT(100);
 		struct koda_span rest = row->path;
 		struct koda_span name;
@@ -97,8 +96,7 @@ static const struct {
 static void normalise_gives_one_spelling(void **state)
 {
 	(void)state;
-	KODA_EACH(row, normals)
-	{
+	KODA_EACH(row, normals) {
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_PATH_MAX);
 		struct koda_error err = { 0 };
 
@@ -134,8 +132,7 @@ static const struct {
 static void normalise_refuses_what_a_rule_may_not_have(void **state)
 {
 	(void)state;
-	KODA_EACH(row, refused)
-	{
+	KODA_EACH(row, refused) {
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_PATH_MAX);
 		struct koda_error err = { 0 };
 
@@ -173,8 +170,7 @@ static const struct {
 static void normalise_knows_the_longest_path(void **state)
 {
 	(void)state;
-	KODA_EACH(row, lengths)
-	{
+	KODA_EACH(row, lengths) {
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(row->room);
 		struct koda_error err = { 0 };
 		char *path = long_path(row->len);
@@ -256,8 +252,8 @@ static void covers_ends_at_a_component(void **state)
 {
 	(void)state;
 	KODA_EACH(row, covers)
-	KODA_EXPECT(row->path, koda_path_covers(koda_span_of(row->dir), koda_span_of(row->path)) ==
-				       row->covers);
+		KODA_EXPECT(row->path, koda_path_covers(koda_span_of(row->dir),
+							koda_span_of(row->path)) == row->covers);
 }
 
 static const struct {
@@ -274,8 +270,7 @@ static const struct {
 static void join_puts_one_slash_between(void **state)
 {
 	(void)state;
-	KODA_EACH(row, joins)
-	{
+	KODA_EACH(row, joins) {
 		koda_auto_free char *path = NULL;
 		struct koda_error err = { 0 };
 
@@ -300,8 +295,7 @@ static const struct {
 static void absolute_folds_by_spelling(void **state)
 {
 	(void)state;
-	KODA_EACH(row, absolutes)
-	{
+	KODA_EACH(row, absolutes) {
 		koda_auto_free char *path = NULL;
 		struct koda_error err = { 0 };
 

@@ -47,8 +47,7 @@ static void nothing_opens_outside_the_directory(void **state)
 	koda_auto_fd int root = open_tree(*state);
 	int before = koda_count_fds();
 
-	KODA_EACH(row, beneath)
-	{
+	KODA_EACH(row, beneath) {
 		koda_auto_fd int fd = -1;
 		struct koda_error err = { 0 };
 		int r = koda_path_open_beneath(root, row->rel, O_RDONLY, 0, &fd, &err);
@@ -91,8 +90,7 @@ static void magic_links_are_refused(void **state)
 
 	(void)state;
 	assert_true(proc >= 0);
-	KODA_EACH(link, links)
-	{
+	KODA_EACH(link, links) {
 		koda_auto_fd int got = -1;
 
 		KODA_EXPECT(*link, koda_path_open_beneath(proc, *link, O_PATH, 0, &got, &err) ==
@@ -121,7 +119,7 @@ static void without_openat2_nothing_opens(void **state)
 
 	(void)state;
 	KODA_EACH(error, errors)
-	assert_int_equal(koda_child_run(open_with_openat2_failing, error), 0);
+		assert_int_equal(koda_child_run(open_with_openat2_failing, error), 0);
 }
 
 int main(void)

@@ -18,8 +18,7 @@ static int make_absolute_inside(void *dir)
 	};
 
 	KODA_CHILD_CHECK(chdir(koda_make_dir(dir, "sub")) == 0);
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		char want[PATH_MAX];
 		char *path = NULL;
 
@@ -106,8 +105,7 @@ static int resolve_inside(void *dir)
 	(void)koda_make_dir(dir, "far");
 	(void)koda_make_dir(dir, "far/away");
 	(void)koda_make_link(dir, "work/link", "../far/away");
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		char *path = NULL;
 
 		KODA_CHILD_CHECK(koda_path_resolve(row->path, &path, NULL) == KODA_OK);

@@ -64,8 +64,7 @@ static void links_lead_where_the_kernel_goes(void **state)
 	(void)koda_make_link(*state, "dir/deep/updown", "../../to-dir/deep/.././file");
 	(void)koda_make_link(*state, "to-inner", "dir/deep/inner");
 	(void)koda_make_link(*state, "to-root", "/");
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		koda_auto_free char *path = resolved(koda_in(*state, row->path));
 		const char *want = koda_in(*state, row->target + (row->target[0] == '/'));
 
@@ -100,8 +99,7 @@ static void loops_are_an_error(void **state)
 	(void)koda_make_link(*state, "b", "a");
 	(void)koda_make_dir(*state, "dir");
 	(void)koda_make_link(*state, "dir/back", "..");
-	KODA_EACH(path, paths)
-	{
+	KODA_EACH(path, paths) {
 		char *out = NULL;
 
 		KODA_ASSERT_FAILS(KODA_E_SYS, koda_path_resolve(koda_in(*state, *path), &out, &err),
@@ -193,8 +191,7 @@ static void the_links_on_the_way_are_listed(void **state)
 	(void)koda_make_link(*state, "two", "./one/");
 	(void)koda_make_link(*state, "dir/inner", "nowhere");
 	(void)koda_make_link(*state, "dangling", "nowhere");
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
 		struct koda_error err = { 0 };
 		size_t count = 0;

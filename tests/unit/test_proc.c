@@ -23,8 +23,8 @@ static int probe_signals(void)
 	if (sigprocmask(SIG_BLOCK, NULL, &mask) != 0 || !sigisemptyset(&mask))
 		return 1;
 	KODA_EACH(sig, signals)
-	if (sigaction(*sig, NULL, &now) != 0 || now.sa_handler != SIG_DFL)
-		return 2;
+		if (sigaction(*sig, NULL, &now) != 0 || now.sa_handler != SIG_DFL)
+			return 2;
 	return 0;
 }
 
@@ -106,8 +106,7 @@ static const struct {
 static void exit_codes_and_signals_are_told_apart(void **state)
 {
 	(void)state;
-	KODA_EACH(row, ends)
-	{
+	KODA_EACH(row, ends) {
 		struct koda_exit end = run_probe(row->probe, row->argument, NULL, 0);
 
 		KODA_EXPECT(row->argument, end.code == row->end.code);
@@ -253,8 +252,7 @@ static void what_cannot_start_leaves_nothing_behind(void **state)
 	int before = koda_count_fds();
 
 	(void)state;
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		char *const argv[] = { (char *)(uintptr_t)row->path, NULL };
 		koda_auto_proc struct koda_proc proc = KODA_PROC_INIT;
 		struct koda_error err = { 0 };

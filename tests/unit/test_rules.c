@@ -103,8 +103,7 @@ static void unset_and_empty_allow_write_make_nothing_writable(void **state)
 					     "{'fs':{'allow_write':[]}}" };
 
 	(void)state;
-	KODA_EACH(text, texts)
-	{
+	KODA_EACH(text, texts) {
 		struct koda_rules *rules = rules_of(*text, &place);
 
 		KODA_EXPECT(*text, koda_rules_write(rules, "/p/x", 4).answer == KODA_DENY);
@@ -159,8 +158,7 @@ static void malformed_paths_are_denied(void **state)
 	};
 
 	(void)state;
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		struct koda_verdict r = koda_rules_read(rules, row->path, row->len);
 		struct koda_verdict w = koda_rules_write(rules, row->path, row->len);
 
@@ -261,8 +259,8 @@ static void special_literals_need_a_rule_that_lists_them(void **state)
 
 	(void)state;
 	KODA_EACH(host, special)
-	check_hosts("{}",
-		    (const struct host_row[]){ { *host, 80, KODA_DENY, KODA_WHY_ADDRESS }, { 0 } });
+		check_hosts("{}", (const struct host_row[]){
+					  { *host, 80, KODA_DENY, KODA_WHY_ADDRESS }, { 0 } });
 	check_hosts("{'net':{'allowed_domains':['127.0.0.1:80','10.0.0.0/8','169.254.0.0/16',"
 		    "'0.0.0.0/0']}}",
 		    (const struct host_row[]){
@@ -281,6 +279,20 @@ static void special_literals_need_a_rule_that_lists_them(void **state)
 static struct koda_addr v4(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
 	return (struct koda_addr){ .family = 4, .bytes = { a, b, c, d } };
+}
+
+/* T-07 a denied IPv4 range is denied inside IPv6 forms too. */
+static void denied_addresses_have_no_second_spelling(void **state)
+{
+	(void)state;
+	check_hosts("{'net':{'denied_domains':['8.8.8.0/24']}}",
+		    (const struct host_row[]){
+			    { "8.8.8.8", 1, KODA_DENY, KODA_WHY_HOST_DENIED },
+			    { "[64:ff9b::8.8.8.8]", 1, KODA_DENY, KODA_WHY_HOST_DENIED },
+			    { "[2002:808:808::1]", 1, KODA_DENY, KODA_WHY_HOST_DENIED },
+			    { "[::ffff:8.8.8.8]", 1, KODA_DENY, KODA_WHY_HOST_DENIED },
+			    { "[64:ff9b::8.8.4.4]", 1, KODA_ALLOW, KODA_WHY_DEFAULT },
+			    { 0 } });
 }
 
 /* T-07 an allowed name that resolves to where it must not. */
@@ -315,8 +327,7 @@ static void resolved_addresses_are_judged_too(void **state)
 	};
 
 	(void)state;
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		struct koda_verdict v =
 			koda_rules_address(rules, row->host, strlen(row->host), 443, row->addr);
 
@@ -360,6 +371,7 @@ int main(void)
 		cmocka_unit_test(domain_lists_follow_the_truth_table),
 		cmocka_unit_test(patterns_match_names_depth_and_ports),
 		cmocka_unit_test(special_literals_need_a_rule_that_lists_them),
+		cmocka_unit_test(denied_addresses_have_no_second_spelling),
 		cmocka_unit_test(resolved_addresses_are_judged_too),
 		cmocka_unit_test(every_reason_has_a_name),
 		cmocka_unit_test(a_relative_place_is_refused),

@@ -74,10 +74,10 @@ static void nul_bytes_tell_entries_apart(void **state)
 
 	(void)state;
 	KODA_EACH(entry, entries)
-	assert_int_equal(koda_set_add(&set, *entry, NULL), KODA_OK);
+		assert_int_equal(koda_set_add(&set, *entry, NULL), KODA_OK);
 	assert_int_equal(set.count, sizeof(entries) / sizeof(entries[0]));
 	KODA_EACH(entry, entries)
-	assert_int_equal(koda_set_find(&set, *entry), i++);
+		assert_int_equal(koda_set_find(&set, *entry), i++);
 }
 
 static void the_empty_entry_is_one_entry_wherever_it_points(void **state)
@@ -288,8 +288,7 @@ static void random_adds_and_finds_agree_with_a_list(void **state)
 	static struct model model;
 
 	(void)state;
-	KODA_EACH(alphabet, alphabets)
-	{
+	KODA_EACH(alphabet, alphabets) {
 		koda_auto_set struct koda_set set = KODA_SET_INIT(LOOSE);
 
 		model.count = 0;

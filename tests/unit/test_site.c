@@ -84,8 +84,7 @@ static void roots_that_hand_over_the_machine_are_refused(void **state)
 				    entry("XDG_RUNTIME_DIR", *state, "/run"), NULL };
 
 	(void)koda_make_link(*state, "to-home", "home/user");
-	KODA_EACH(row, roots)
-	{
+	KODA_EACH(row, roots) {
 		koda_auto_site struct koda_site site = KODA_SITE_INIT;
 		struct koda_error err = { 0 };
 		const char *root = row->absolute ? row->root : koda_in(*state, row->root);
@@ -111,8 +110,7 @@ static void what_the_environment_does_not_say_stays_unknown(void **state)
 	};
 	static const char *const *const nothing[] = { NULL, none, useless };
 
-	KODA_EACH(env, nothing)
-	{
+	KODA_EACH(env, nothing) {
 		koda_auto_site struct koda_site site = KODA_SITE_INIT;
 		struct koda_error err = { 0 };
 		struct koda_place place;
@@ -235,8 +233,7 @@ static void every_place_where_programs_are_found_is_known(void **state)
 	(void)koda_make_link(*state, "to-b", "b");
 	(void)koda_make_link(*state, "to-to-b", "to-b");
 	(void)koda_make_link(*state, "to-deep", "sub/deep");
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		koda_auto_site struct koda_site site = KODA_SITE_INIT;
 		koda_auto_buf struct koda_buf text = KODA_BUF_INIT(SIZE_MAX / 2);
 		const char *env[] = { "OTHER=x", NULL, "PATH=/ignored/second", NULL };

@@ -46,8 +46,7 @@ static void both_spellings_are_given_back(void **state)
 	(void)koda_make_dir(*state, "dir");
 	(void)koda_make_link(*state, "link", "dir");
 	(void)koda_make_link(*state, "dangling", "nowhere");
-	KODA_EACH(row, rows)
-	{
+	KODA_EACH(row, rows) {
 		koda_auto_site struct koda_site site = KODA_SITE_INIT;
 		koda_auto_free char *lexical = NULL;
 		koda_auto_free char *resolved = NULL;
@@ -155,8 +154,7 @@ static void make_sights(const char *dir)
 static void git_directories_on_the_way_are_noted(void **state)
 {
 	make_sights(*state);
-	KODA_EACH(row, sights)
-	{
+	KODA_EACH(row, sights) {
 		koda_auto_site struct koda_site site = KODA_SITE_INIT;
 		size_t dirs = 0;
 		size_t files = 0;

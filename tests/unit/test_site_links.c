@@ -125,8 +125,7 @@ static bool lists(const struct koda_policy *policy, enum koda_list list, const c
 static void links_in_rules_are_followed_unless_the_command_can_plant_them(void **state)
 {
 	make_links(*state);
-	KODA_EACH(row, follows)
-	{
+	KODA_EACH(row, follows) {
 		struct koda_policy *policy = NULL;
 		struct koda_error err = { 0 };
 

@@ -80,8 +80,7 @@ static void a_link_that_comes_and_goes_opens_nothing(void **state)
 	(void)koda_make_dir(*state, "project/door");
 	target = "../secret";
 	for (int round = 0; round < 4; round++) {
-		KODA_EACH(list, allows)
-		{
+		KODA_EACH(list, allows) {
 			const char *project = koda_in(*state, "project");
 			struct koda_policy *policy = NULL;
 			struct koda_error err = { 0 };

@@ -134,8 +134,7 @@ static const struct {
 static void whole_numbers_are_digits_and_nothing_else(void **state)
 {
 	(void)state;
-	KODA_EACH(row, numbers)
-	{
+	KODA_EACH(row, numbers) {
 		struct koda_error err = { 0 };
 		uint64_t value = 12345;
 		int r = koda_parse_u64(row->text, row->max, &value, &err);
@@ -190,8 +189,7 @@ static const struct {
 static void sizes_may_have_one_unit(void **state)
 {
 	(void)state;
-	KODA_EACH(row, sizes)
-	{
+	KODA_EACH(row, sizes) {
 		struct koda_error err = { 0 };
 		uint64_t value = 12345;
 		int r = koda_parse_size(row->text, row->max, &value, &err);
@@ -263,8 +261,8 @@ static void utf8_is_checked_to_the_last_byte(void **state)
 {
 	(void)state;
 	KODA_EACH(row, texts)
-	KODA_EXPECT(row->name,
-		    koda_utf8_is_valid((struct koda_span){ row->text, row->len }) == row->valid);
+		KODA_EXPECT(row->name, koda_utf8_is_valid((struct koda_span){
+					       row->text, row->len }) == row->valid);
 }
 
 /* Every code point, encoded by the book. */

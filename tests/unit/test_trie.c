@@ -49,8 +49,7 @@ static void an_edge_that_is_there_is_not_made_again(void **state)
 	koda_auto_trie struct koda_trie trie = KODA_TRIE_INIT(LOOSE);
 
 	(void)state;
-	KODA_EACH(label, labels)
-	{
+	KODA_EACH(label, labels) {
 		uint32_t child = add(&trie, KODA_TRIE_ROOT, *label);
 
 		assert_int_equal(add(&trie, KODA_TRIE_ROOT, *label), child);
@@ -264,8 +263,7 @@ static void random_adds_and_finds_agree_with_a_list(void **state)
 	static struct model model;
 
 	(void)state;
-	KODA_EACH(alphabet, alphabets)
-	{
+	KODA_EACH(alphabet, alphabets) {
 		koda_auto_trie struct koda_trie trie = KODA_TRIE_INIT(LOOSE);
 
 		model.count = 0;
