@@ -31,6 +31,8 @@ struct cli_call {
 	const char *const *env;
 };
 
+int koda_cli_run(const struct cli_call *call, struct koda_error *err);
+int koda_cli_plan(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_show(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_compose(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_check(const struct cli_call *call, struct koda_error *err);

@@ -14,6 +14,8 @@ struct command {
 
 /* clang-format off */
 static const struct command commands[] = {
+	{ "run", koda_cli_run },
+	{ "plan", koda_cli_plan },
 	{ "policy show", koda_cli_policy_show },
 	{ "policy compose", koda_cli_policy_compose },
 	{ "policy check", koda_cli_policy_check },

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Includes point downwards.
 
-  base <- policy <- plan <- run; wire needs only base; libexec and cli sit on top.
+  base <- wire, policy <- plan <- run; wire needs only base; libexec and cli sit on top.
 
 Checked, each with file:line: a file includes only its own layer and those below; public headers
 include only <koda/...> and the C standard library; a third-party header appears only in the file
@@ -20,7 +20,7 @@ import sources
 LAYERS = {
     "src/base": (),
     "src/policy": ("base",),
-    "src/plan": ("base", "policy"),
+    "src/plan": ("base", "policy", "wire"),
     "src/wire": ("base",),
     "src/run": ("base", "policy", "plan", "wire"),
     "libexec/stage2": ("base", "wire"),
@@ -33,10 +33,11 @@ THIRD_PARTY = {
     "jansson.h": r"src/policy/json\.[ch]",
     "idn2.h": r"src/policy/host\w*\.c",
     "libpsl.h": r"src/policy/host\w*\.c",
+    "seccomp.h": r"tools/gen_filter\.c",
 }
 
 # Written by the build, so not found in the tree.
-GENERATED = {"cli_text.h"}
+GENERATED = {"cli_text.h", "filter_program.h"}
 
 C_STANDARD = {
     "assert.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h",

@@ -7,6 +7,7 @@
 #include <koda/error.h>
 #include <koda/policy.h>
 #include <koda/rules.h>
+#include <koda/run.h>
 #include <koda/span.h>
 #include <koda/trust.h>
 

@@ -10,7 +10,7 @@
  *
  * The floor comes first and nothing re-opens it. Anything malformed is denied.
  */
-#include <koda/rules.h>
+#include "policy/rules.h"
 
 #include "base/diag.h"
 #include "policy/floor.h"
@@ -126,6 +126,11 @@ void koda_rules_free(struct koda_rules *rules)
 	koda_set_clear(&rules->allowed);
 	koda_set_clear(&rules->denied);
 	free(rules);
+}
+
+const struct koda_set *koda_rules_marked(const struct koda_rules *rules)
+{
+	return &rules->paths.texts;
 }
 
 static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running commands. A sandbox is opened once per policy and project; commands are started in it,
+ * each in namespaces of its own. The host process is never forked: a helper program is spawned.
+ *
+ *	koda_sandbox_open -> koda_sandbox_start -> koda_command_wait -> koda_command_free
+ *	                                                             -> koda_sandbox_close
+ *
+ * A sandbox may be used by one thread at a time, and so may a command.
+ */
+#ifndef KODA_RUN_H
+#define KODA_RUN_H
+
+#include <koda/error.h>
+#include <koda/policy.h>
+#include <koda/trust.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct koda_sandbox;
+struct koda_command;
+
+struct koda_sandbox_options {
+	enum koda_trust trust;
+	const char *root;                 /* project; NULL: the working directory */
+	const struct koda_policy *policy; /* NULL: what trust gives for root. Copied. */
+	const char *const *host_env;      /* NULL-terminated NAME=VALUE, usually environ. Copied. */
+};
+
+/* Fails: DENIED for a refused root, POLICY, SYS, NOMEM. */
+KODA_API KODA_CHECK int koda_sandbox_open(const struct koda_sandbox_options *options,
+					  struct koda_sandbox **ret_sandbox,
+					  struct koda_error *err);
+/* Commands that still run are not affected. NULL is fine. */
+KODA_API void koda_sandbox_close(struct koda_sandbox *sandbox);
+/* What applies, borrowed. */
+KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox);
+
+struct koda_command_options {
+	const char *shell;       /* text for sh -c; or NULL, and then */
+	const char *const *argv; /* a program (looked up in PATH) with its arguments */
+	const char *cwd;         /* NULL: the project root; else a directory */
+	uint64_t max_processes;  /* 0: what the trust mode says; only narrows */
+	int stdio[3];            /* the caller's; -1: nothing to read, output is thrown away */
+};
+
+/* Starts the command. Its streams are pipes of their own; koda_command_wait carries the bytes.
+ * Fails: UNSUPPORTED or SYS if the sandbox cannot be set up (nothing ran), CHILD, NOMEM. */
+KODA_API KODA_CHECK int koda_sandbox_start(struct koda_sandbox *sandbox,
+					   const struct koda_command_options *options,
+					   struct koda_command **ret_command,
+					   struct koda_error *err);
+
+enum koda_end {
+	KODA_END_SETUP = 0, /* the sandbox could not be made; nothing ran */
+	KODA_END_EXEC,      /* the program could not be executed: sys_errno tells why */
+	KODA_END_EXITED,    /* code */
+	KODA_END_SIGNAL,    /* signal */
+	KODA_END_TIMEOUT    /* the wall time passed; everything was ended */
+};
+
+struct koda_outcome {
+	enum koda_end end;
+	int code;
+	int signal;
+	int sys_errno;
+	uint64_t output_bytes;   /* what the command wrote in all */
+	uint64_t output_dropped; /* of that, what was left out between head and tail */
+	struct koda_error setup; /* for KODA_END_SETUP: what failed */
+};
+
+/* Carries the streams until the command has ended or its wall time has passed, then ends whatever
+ * it left behind. Fails: SYS. */
+KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
+					  struct koda_outcome *ret_outcome, struct koda_error *err);
+/* Sends a signal to the command's process group. Fails: SYS. Safe in a signal handler's thread. */
+KODA_API KODA_CHECK int koda_command_signal(struct koda_command *command, int signal,
+					    struct koda_error *err);
+/* Ends the command if it still runs. NULL is fine. */
+KODA_API void koda_command_free(struct koda_command *command);
+
+/* The plan for a command, as text that people read. Owned by the caller (free). */
+KODA_API KODA_CHECK int koda_sandbox_plan(struct koda_sandbox *sandbox,
+					  const struct koda_command_options *options,
+					  char **ret_text, struct koda_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trust nothing that was only asked for: just before the command starts, its process looks at
+ * itself from the inside. Any difference ends it, and nothing runs.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
+
+#define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))
+
+static ino_t outside[NAMESPACES];
+
+static ino_t namespace_inode(const char *name)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	if (stat(path, &st) < 0)
+		stage2_fail("look at a namespace", path, errno);
+	return st.st_ino;
+}
+
+void check_remember_namespaces(void)
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		outside[i] = namespace_inode(namespaces[i]);
+}
+
+/* The line of /proc/self/status must be there and say exactly this. */
+static void expect_status(const char *status, const char *name, const char *value)
+{
+	char line[64];
+
+	(void)snprintf(line, sizeof(line), "\n%s:\t%s\n", name, value);
+	if (!strstr(status, line))
+		stage2_fail("self-check: not as it must be", name, 0);
+}
+
+static void check_status(void)
+{
+	static const char none[] = "0000000000000000";
+	char status[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+
+	if (n < 0)
+		stage2_fail("self-check: read", "/proc/self/status", errno);
+	(void)close(fd);
+	status[n] = '\0';
+	expect_status(status, "CapInh", none);
+	expect_status(status, "CapPrm", none);
+	expect_status(status, "CapEff", none);
+	expect_status(status, "CapBnd", none);
+	expect_status(status, "CapAmb", none);
+	expect_status(status, "NoNewPrivs", "1");
+	expect_status(status, "Seccomp", "2");
+}
+
+static void check_denied_write(const char *dir)
+{
+	char path[4096 + 32];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/.koda-canary", strcmp(dir, "/") == 0 ? "" : dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		(void)unlink(path);
+		stage2_fail("self-check: writing is possible in", dir, 0);
+	}
+}
+
+static void check_denied_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		stage2_fail("self-check: reading is possible at", path, 0);
+}
+
+void check_locked(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	check_status();
+	for (size_t i = 0; i < NAMESPACES; i++)
+		if (namespace_inode(namespaces[i]) == outside[i])
+			stage2_fail("self-check: still in the host's namespace", namespaces[i], 0);
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind == KODA_OP_DENIED_WRITE)
+			check_denied_write(op.text1.ptr);
+		else if (op.kind == KODA_OP_DENIED_READ)
+			check_denied_read(op.text1.ptr);
+	}
+}

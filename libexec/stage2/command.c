@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The last process: locks itself down and becomes the command. */
+#include "stage2.h"
+
+#include "sys.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+/* NULL-terminated texts of all ops of a kind. */
+static char **collect(const struct plan *plan, enum koda_op_kind kind)
+{
+	struct koda_op op;
+	size_t count = 0;
+	size_t at = 0;
+	char **list;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		count += op.kind == kind;
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		stage2_fail("out of memory", "", ENOMEM);
+	count = 0;
+	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
+		if (op.kind == kind)
+			list[count++] = (char *)(uintptr_t)op.text1.ptr;
+	return list;
+}
+
+static const char *value_of(char *const env[], const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+static _Noreturn void exec_failed(const char *file, int sys_errno)
+{
+	struct koda_report report = { .kind = KODA_REPORT_EXEC_FAILED, .sys_errno = sys_errno };
+
+	(void)snprintf(report.path, sizeof(report.path), "%s", file);
+	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	_exit(sys_errno == ENOENT ? 127 : 126);
+}
+
+/* As a shell looks: every directory of PATH; a file that is there but cannot be executed is
+ * remembered over one that is not there. */
+static _Noreturn void exec_search(const char *file, char *const argv[], char *const env[])
+{
+	const char *path = value_of(env, "PATH");
+	int best = ENOENT;
+	struct stat st;
+	char full[4096];
+	int error;
+
+	if (strchr(file, '/')) {
+		(void)execve(file, argv, env);
+		exec_failed(file, errno);
+	}
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
+		size_t len = strcspn(path, ":");
+		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)len, path, len ? "/" : "",
+				 file);
+
+		if (n > 0 && n < (int)sizeof(full)) {
+			(void)execve(full, argv, env);
+			error = errno;
+			/* A directory that cannot be searched is not a file that cannot be run. */
+			if (error != ENOENT && error != ENOTDIR && stat(full, &st) == 0)
+				best = error;
+		}
+		path += len;
+		path += *path == ':';
+	}
+	exec_failed(file, best);
+}
+
+_Noreturn void command_main(const struct plan *plan)
+{
+	char **args = collect(plan, KODA_OP_ARG);
+	char **env = collect(plan, KODA_OP_ENV);
+	struct koda_op op;
+	size_t at = 0;
+	sigset_t none;
+
+	if (!args[0] || !args[1])
+		stage2_fail("the plan names no command", "", 0);
+	if (setsid() < 0)
+		stage2_fail("start a session", "", errno);
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind == KODA_OP_CWD && chdir(op.text1.ptr) < 0)
+			stage2_fail("enter", op.text1.ptr, errno);
+		/* Without a terminal on descriptor 0 this fails, and there is nothing to take. */
+		if (op.kind == KODA_OP_NET && (op.flags & KODA_OP_TERMINAL))
+			(void)ioctl(0, TIOCSCTTY, 0);
+	}
+	lock_limits(plan);
+	lock_privileges();
+	lock_landlock(plan);
+	lock_filter(plan);
+	check_locked(plan);
+	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
+		stage2_fail("close descriptors", "", errno);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	exec_search(args[0], args + 1, env);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* A /dev with the harmless nodes and nothing else, and a /proc of the new pid namespace. */
+#include "tree.h"
+
+#include "sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+
+#define NODES (sizeof(nodes) / sizeof(nodes[0]))
+
+static int node_trees[NODES];
+
+void device_clone(void)
+{
+	for (size_t i = 0; i < NODES; i++) {
+		char path[32];
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		node_trees[i] = sys_open_tree(
+			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+		if (node_trees[i] < 0 || fstat(node_trees[i], &st) < 0)
+			stage2_fail("clone a device", path, errno);
+		if (!S_ISCHR(st.st_mode))
+			stage2_fail("not a device", path, 0);
+	}
+}
+
+static void make_links(int dev)
+{
+	static const char *const links[][2] = { { "/proc/self/fd", "fd" },
+						{ "/proc/self/fd/0", "stdin" },
+						{ "/proc/self/fd/1", "stdout" },
+						{ "/proc/self/fd/2", "stderr" },
+						{ "pts/ptmx", "ptmx" } };
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
+			stage2_fail("make a link in /dev", links[i][1], errno);
+	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
+		stage2_fail("make a directory in /dev", "", errno);
+}
+
+void device_make(void)
+{
+	static const char *const pts_options[][2] = { { "mode", "620" },
+						      { "ptmxmode", "666" },
+						      { NULL, NULL } };
+	int dev = tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	int pts;
+
+	make_links(dev);
+	tree_attach(dev, "/dev", true, 0);
+	(void)close(dev);
+	for (size_t i = 0; i < NODES; i++) {
+		char path[32];
+
+		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		tree_attach(node_trees[i], path, false, 0);
+		(void)close(node_trees[i]);
+	}
+	pts = tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "/dev/pts");
+	tree_attach(pts, "/dev/pts", true, 0);
+	(void)close(pts);
+}
+
+void device_proc(void)
+{
+	int tree = tree_make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+			     "/proc");
+
+	tree_attach(tree, "/proc", true, 0);
+	(void)close(tree);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pid 1 of the sandbox. It maps the user, builds the view, starts the command, reaps whatever
+ * ends, passes signals on, and reports how the command ended. When it exits, the kernel ends
+ * everything else in the namespace.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		stage2_fail("write", path, errno);
+	(void)close(fd);
+}
+
+/* The same user and group inside as outside, and nobody else. */
+static void map_user(uid_t uid, gid_t gid)
+{
+	char map[64];
+
+	/* An undumpable process's files in /proc belong to root, these among them. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		stage2_fail("become dumpable", "", errno);
+	write_file("/proc/self/setgroups", "deny");
+	(void)snprintf(map, sizeof(map), "%u %u 1\n", uid, uid);
+	write_file("/proc/self/uid_map", map);
+	(void)snprintf(map, sizeof(map), "%u %u 1\n", gid, gid);
+	write_file("/proc/self/gid_map", map);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		stage2_fail("become undumpable", "", errno);
+}
+
+static void raise_loopback(void)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		stage2_fail("bring the loopback up", "lo", errno);
+	(void)close(fd);
+}
+
+static void prepare_network(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_NET && op.n1)
+			raise_loopback();
+}
+
+static _Noreturn void report_exit(int status)
+{
+	struct koda_report report = { .kind = KODA_REPORT_EXITED, .status = status };
+
+	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	_exit(0);
+}
+
+/* Reaps everything that has ended; does not return once the command is among it. */
+static void reap(pid_t command)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == command)
+			report_exit(status);
+	}
+}
+
+static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
+{
+	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
+				   { .fd = guardian_fd, .events = POLLIN } };
+
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+			_exit(1);
+		if (polled[1].revents) /* the guardian is gone */
+			_exit(1);
+		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
+			continue;
+		if (info.ssi_signo == SIGCHLD)
+			reap(command);
+		else
+			(void)kill(-command, (int)info.ssi_signo);
+	}
+}
+
+_Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group)
+{
+	sigset_t all;
+	pid_t command;
+	int signals;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		stage2_fail("tie init to the guardian", "", errno);
+	map_user(user, group);
+	view_build(plan);
+	prepare_network(plan);
+	if (sethostname("koda", 4) < 0)
+		stage2_fail("set the host name", "", errno);
+	(void)sigfillset(&all);
+	signals = signalfd(-1, &all, SFD_CLOEXEC);
+	if (signals < 0)
+		stage2_fail("watch signals", "", errno);
+	command = fork();
+	if (command < 0)
+		stage2_fail("start the command's process", "", errno);
+	if (command == 0)
+		command_main(plan);
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	lock_privileges();
+	serve(command, signals, guardian_fd);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Lock-down of the process that becomes the command. Each setting is read back. */
+#include "stage2.h"
+
+#include "sys.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/keyctl.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+void lock_limits(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		struct rlimit want = { .rlim_cur = op.n1, .rlim_max = op.n2 };
+		struct rlimit now;
+
+		if (op.kind != KODA_OP_RLIMIT)
+			continue;
+		if (setrlimit((int)op.flags, &want) < 0 || getrlimit((int)op.flags, &now) < 0)
+			stage2_fail("set a resource limit", "", errno);
+		if (now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max)
+			stage2_fail("a resource limit did not take", "", 0);
+	}
+}
+
+void lock_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2];
+
+	memset(none, 0, sizeof(none));
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			stage2_fail("drop a capability", "", errno);
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &header, none) < 0)
+		stage2_fail("drop capabilities", "", errno);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		stage2_fail("no_new_privs did not take", "", errno);
+	/* A kernel without keyrings has none to leave. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		stage2_fail("leave the session keyring", "", errno);
+}
+
+/* The rights and scopes that the kernel's Landlock knows; bits it does not know are dropped from
+ * what is handled, and what remains is told by the clause table. */
+static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, bool deny_bind)
+{
+	static const uint64_t fs_bits[] = { 0, 13, 14, 15, 15, 16 };
+	struct sys_landlock_ruleset set = { 0 };
+	unsigned int bits = abi < 5 ? (unsigned int)fs_bits[abi] : 16;
+
+	set.handled_access_fs = wanted_fs & ((1ULL << bits) - 1);
+	if (abi >= 4 && deny_bind)
+		set.handled_access_net = SYS_LANDLOCK_NET_BIND;
+	if (abi >= 6)
+		set.scoped = SYS_LANDLOCK_SCOPE_ABSTRACT | SYS_LANDLOCK_SCOPE_SIGNAL;
+	return set;
+}
+
+static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
+{
+	/* Rights that only make sense for directories are refused on files. */
+	const uint64_t file_rights = 1U << 0 | 1U << 1 | 1U << 2 | 1U << 14;
+	struct sys_landlock_path rule = { .allowed_access = op->n1 & handled };
+	struct stat st;
+	int fd = open(op->text1.ptr, O_PATH | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return; /* nothing there to grant */
+	if (fd < 0 || fstat(fd, &st) < 0)
+		stage2_fail("open for Landlock", op->text1.ptr, errno);
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= file_rights;
+	rule.parent_fd = fd;
+	if (syscall(SYS_landlock_add_rule, ruleset, SYS_LANDLOCK_RULE_PATH, &rule, 0) < 0)
+		stage2_fail("add a Landlock rule for", op->text1.ptr, errno);
+	(void)close(fd);
+}
+
+void lock_landlock(const struct plan *plan)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, SYS_LANDLOCK_VERSION);
+	struct sys_landlock_ruleset set;
+	struct koda_op op;
+	bool deny_bind = false;
+	size_t at = 0;
+	size_t size;
+	int ruleset;
+
+	if (abi < 1)
+		stage2_fail("Landlock is not available", "", errno);
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_NET)
+			deny_bind = op.n2 != 0;
+	set = ruleset_for(abi, ~0ULL, deny_bind);
+	size = abi >= 6 ? sizeof(set) : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0);
+	if (ruleset < 0)
+		stage2_fail("create a Landlock ruleset", "", errno);
+	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
+		if (op.kind == KODA_OP_LANDLOCK)
+			add_rule(ruleset, &op, set.handled_access_fs);
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		stage2_fail("enter the Landlock domain", "", errno);
+	(void)close(ruleset);
+}
+
+void lock_filter(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		struct sock_fprog program;
+
+		if (op.kind != KODA_OP_FILTER)
+			continue;
+		/* Texts follow their record, which is aligned. */
+		program.len = (unsigned short)(op.text1.len / sizeof(struct sock_filter));
+		program.filter = (struct sock_filter *)(uintptr_t)op.text1.ptr;
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+			stage2_fail("install the system-call filter", "", errno);
+		return;
+	}
+	stage2_fail("the plan has no system-call filter", "", 0);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The guardian. It stays outside the sandbox and does four things: placeholders, start, wait,
+ * clean up. Whatever dies first - runner, init, command - it notices, ends the rest and removes
+ * what it put into the project.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
+
+static pid_t guardian; /* a clone of it has another number, in its own namespace */
+
+static void copy_text(char *out, size_t size, const char *text)
+{
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(out, text, len);
+	out[len] = '\0';
+}
+
+_Noreturn void stage2_fail(const char *op, const char *path, int sys_errno)
+{
+	struct koda_report report = { .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = sys_errno };
+
+	copy_text(report.step, sizeof(report.step), op);
+	copy_text(report.path, sizeof(report.path), path);
+	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	if (getpid() == guardian)
+		hold_undo();
+	_exit(KODA_STAGE2_FAILED);
+}
+
+static struct plan load_plan(void)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	struct plan plan;
+	struct stat st;
+	void *map;
+
+	if (fcntl(KODA_STAGE2_PLAN_FD, F_GET_SEALS) != seals || fstat(KODA_STAGE2_PLAN_FD, &st) < 0)
+		stage2_fail("the plan is not sealed", "", errno);
+	plan.len = (size_t)st.st_size;
+	if (plan.len == 0 || plan.len > KODA_OP_PLAN_MAX)
+		stage2_fail("the plan has an impossible size", "", 0);
+	map = mmap(NULL, plan.len, PROT_READ, MAP_PRIVATE, KODA_STAGE2_PLAN_FD, 0);
+	if (map == MAP_FAILED)
+		stage2_fail("map the plan", "", errno);
+	plan.bytes = map;
+	if (!koda_ops_are_sound(plan.bytes, plan.len))
+		stage2_fail("the plan is malformed", "", 0);
+	(void)close(KODA_STAGE2_PLAN_FD);
+	return plan;
+}
+
+/* Nothing but 0-2, status and lifeline may come along, and none of ours may pass an exec. */
+static void tidy_descriptors(void)
+{
+	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
+	    fcntl(KODA_STAGE2_STATUS_FD, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(KODA_STAGE2_LIFE_FD, F_SETFD, FD_CLOEXEC) < 0)
+		stage2_fail("close descriptors", "", errno);
+}
+
+static pid_t start_init(const struct plan *plan, int *ret_pidfd, int *ret_bond)
+{
+	int bond[2]; /* the guardian's end closes with it, and init notices */
+	long pid;
+	int pidfd = -1;
+	uid_t user = geteuid();
+	gid_t group = getegid();
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	} args = { .flags = NAMESPACES | CLONE_PIDFD,
+		   .pidfd = (uint64_t)(uintptr_t)&pidfd,
+		   .exit_signal = SIGCHLD };
+
+	if (pipe2(bond, O_CLOEXEC) < 0)
+		stage2_fail("make a pipe", "", errno);
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		stage2_fail("create namespaces", "", errno);
+	if (pid == 0) {
+		(void)close(bond[1]);
+		(void)close(KODA_STAGE2_LIFE_FD);
+		init_main(plan, bond[0], user, group);
+	}
+	(void)close(bond[0]);
+	*ret_bond = bond[1];
+	*ret_pidfd = pidfd;
+	return (pid_t)pid;
+}
+
+/* Passes signals on until the lifeline or init ends. */
+static void watch(pid_t init, int pidfd)
+{
+	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
+				   { .fd = pidfd, .events = POLLIN } };
+
+	for (;;) {
+		unsigned char number = 0;
+
+		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (polled[1].revents)
+			return;
+		if (!polled[0].revents)
+			continue;
+		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
+			break;
+		(void)kill(init, number);
+	}
+	(void)kill(init, SIGKILL); /* its pid namespace goes with it */
+}
+
+int main(void)
+{
+	struct plan plan;
+	sigset_t all;
+	pid_t init;
+	int pidfd;
+	int bond;
+
+	guardian = getpid();
+	tidy_descriptors();
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	(void)setsid(); /* the terminal's signals are the runner's to judge */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		stage2_fail("become undumpable", "", errno);
+	plan = load_plan();
+	check_remember_namespaces();
+	hold_all(&plan);
+	init = start_init(&plan, &pidfd, &bond);
+	/* The command's streams must end when the command does, not when we do. */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	watch(init, pidfd);
+	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+		;
+	hold_undo();
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * koda-sandbox-stage2, the launcher. Three processes run this program:
+ *
+ *   guardian  outside; holds the lifeline, makes and removes placeholders, starts
+ *   init      pid 1 of the new namespaces; builds the mount view, reaps, forwards signals, starts
+ *   command   locks itself down, checks that it is locked down, becomes the command
+ *
+ * Nothing here returns an error: a op that fails is reported and ends everything (main.c).
+ */
+#ifndef KODA_STAGE2_H
+#define KODA_STAGE2_H
+
+#include "wire/op.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct plan {
+	const char *bytes;
+	size_t len;
+};
+
+/* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
+_Noreturn void stage2_fail(const char *op, const char *path, int sys_errno);
+
+/* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
+void hold_all(const struct plan *plan);
+void hold_undo(void);
+
+/* The guardian's clone of itself becomes init (init.c). */
+_Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group);
+
+/* Mounts (view.c). */
+void view_build(const struct plan *plan);
+
+/* Lock-down and self-check of the calling process (lock.c, check.c). */
+void lock_limits(const struct plan *plan);
+void lock_privileges(void);
+void lock_landlock(const struct plan *plan);
+void lock_filter(const struct plan *plan);
+void check_locked(const struct plan *plan);
+/* Remembers the namespaces of the guardian, to be compared with later. */
+void check_remember_namespaces(void);
+
+/* Becomes the command (command.c). */
+_Noreturn void command_main(const struct plan *plan);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* System calls and constants that the oldest supported headers do not have. */
+#ifndef KODA_STAGE2_SYS_H
+#define KODA_STAGE2_SYS_H
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* linux/landlock.h of 6.1 ends before networks and scopes. */
+struct sys_landlock_ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+
+struct sys_landlock_path {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+
+#define SYS_LANDLOCK_RULE_PATH      1
+#define SYS_LANDLOCK_VERSION        1U
+#define SYS_LANDLOCK_NET_BIND       (1ULL << 0)
+#define SYS_LANDLOCK_SCOPE_ABSTRACT (1ULL << 0)
+#define SYS_LANDLOCK_SCOPE_SIGNAL   (1ULL << 1)
+
+static inline int sys_open_tree(int dirfd, const char *path, unsigned int flags)
+{
+	return (int)syscall(SYS_open_tree, dirfd, path, flags);
+}
+
+static inline int sys_move_mount(int from, int to)
+{
+	return (int)syscall(SYS_move_mount, from, "", to, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+static inline int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
+				    struct mount_attr *attr)
+{
+	return (int)syscall(SYS_mount_setattr, dirfd, path, flags, attr, sizeof(*attr));
+}
+
+static inline int sys_fsopen(const char *type)
+{
+	return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+}
+
+static inline int sys_fsconfig(int fd, unsigned int command, const char *key, const void *value)
+{
+	return (int)syscall(SYS_fsconfig, fd, command, key, value, 0);
+}
+
+static inline int sys_fsmount(int fd, unsigned int attributes)
+{
+	return (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attributes);
+}
+
+static inline int sys_openat2(int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
+
+	return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+}
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mount view, from the inside of a fresh mount namespace:
+ *
+ *   1. every tree that will be mounted somewhere is cloned while the view is still the host's;
+ *   2. the whole view becomes private and read-only;
+ *   3. the ops are applied in order: parents before children, so that a later broad one can
+ *      never re-open an inner one.
+ *
+ * The namespace is a copy of the host's and nothing outside it is reachable, so there is no need to
+ * pivot to another root: what is covered stays covered, because nobody inside may unmount.
+ *
+ * Paths were resolved when the plan was made. Here they are walked without following any link, and
+ * what they lead to must be what it was then.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* A mask has to come from somewhere: a small tmpfs with an empty directory and an empty file,
+ * attached where the fresh /proc will cover it. */
+#define MASK_AT "/proc"
+
+/* Can be walked through, cannot be listed. */
+#define VEIL_MODE 0111
+
+/* One entry per op, in the plan's order; -1 where a op needs no tree. */
+static int *trees;
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* running out later is reported anyway */
+	}
+}
+
+static void clone_all(const struct plan *plan)
+{
+	struct koda_op_header header;
+	struct koda_op op;
+	size_t i = 0;
+	size_t at = 0;
+
+	memcpy(&header, plan->bytes, sizeof(header));
+	trees = calloc(header.count + 1, sizeof(*trees));
+	if (!trees)
+		stage2_fail("out of memory", "", ENOMEM);
+	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
+		trees[i] = -1;
+		if (op.flags & KODA_OP_LATE)
+			continue;
+		if (op.kind == KODA_OP_WRITABLE || op.kind == KODA_OP_READONLY ||
+		    op.kind == KODA_OP_HOLE || op.kind == KODA_OP_PIN)
+			trees[i] = tree_clone(&op);
+		else if (op.kind == KODA_OP_OVERLAY)
+			trees[i] = tree_overlay(&op);
+	}
+}
+
+static void prepare_masks(void)
+{
+	int tree = tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+
+	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
+		stage2_fail("make a mask", "", errno);
+	tree_attach(tree, MASK_AT, true, 0);
+	(void)close(tree);
+}
+
+static void apply_mask(const char *path)
+{
+	int target = tree_open(path);
+	int tree;
+
+	if (target < 0)
+		stage2_fail("open what is to be hidden", path, errno);
+	tree = sys_open_tree(AT_FDCWD, tree_is_directory(target) ? MASK_AT "/dir" : MASK_AT "/file",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0)
+		stage2_fail("clone a mask for", path, errno);
+	tree_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, path);
+	if (sys_move_mount(tree, target) < 0)
+		stage2_fail("hide", path, errno);
+	(void)close(tree);
+	(void)close(target);
+}
+
+static void apply_tmpfs(const struct koda_op *op, const char *path)
+{
+	char size[32];
+	char mode[32];
+	int tree;
+
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op->n1);
+	(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op->n2);
+	tree = tree_tmpfs(path, size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	tree_attach(tree, path, true, 0755);
+	(void)close(tree);
+}
+
+static void apply_tree(const struct koda_op *op, int tree)
+{
+	const char *path = op->text1.ptr;
+
+	if (tree < 0)
+		tree = tree_clone(op);
+	/* A veil lets nobody list it, so the way to a hole is as closed as the veil. */
+	tree_attach(tree, path, tree_is_directory(tree),
+		    op->kind == KODA_OP_HOLE ? VEIL_MODE : 0755);
+	(void)close(tree);
+}
+
+static void apply(const struct koda_op *op, int tree)
+{
+	const char *path = op->text1.ptr;
+
+	switch (op->kind) {
+	case KODA_OP_WRITABLE:
+	case KODA_OP_READONLY:
+	case KODA_OP_HOLE:
+	case KODA_OP_OVERLAY:
+		apply_tree(op, tree);
+		break;
+	case KODA_OP_PIN:
+		tree_attach_link(tree, path);
+		(void)close(tree);
+		break;
+	case KODA_OP_MASK:
+		apply_mask(path);
+		break;
+	case KODA_OP_VEIL:
+	case KODA_OP_TMPFS:
+		apply_tmpfs(op, path);
+		break;
+	case KODA_OP_DEV:
+		device_make();
+		break;
+	case KODA_OP_PROC:
+		device_proc();
+		break;
+	case KODA_OP_HOLD_DIR:
+	case KODA_OP_HOLD_FILE:
+	case KODA_OP_LANDLOCK:
+	case KODA_OP_RLIMIT:
+	case KODA_OP_FILTER:
+	case KODA_OP_DENIED_WRITE:
+	case KODA_OP_DENIED_READ:
+	case KODA_OP_CWD:
+	case KODA_OP_ENV:
+	case KODA_OP_ARG:
+	case KODA_OP_NET:
+	case KODA_OP_COUNT:
+		break;
+	}
+}
+
+/* Veils and /dev are finished: nothing is created in them any more. */
+static void close_own_trees(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		const char *path = op.kind == KODA_OP_DEV ? "/dev" : op.text1.ptr;
+
+		if (op.kind == KODA_OP_VEIL || op.kind == KODA_OP_DEV ||
+		    (op.kind == KODA_OP_TMPFS && (op.flags & KODA_OP_CLOSED)))
+			tree_set(AT_FDCWD, path, 0, MOUNT_ATTR_RDONLY, path);
+	}
+}
+
+void view_build(const struct plan *plan)
+{
+	struct mount_attr base = { .attr_set =
+					   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+				   .propagation = MS_PRIVATE };
+	struct koda_op op;
+	size_t i = 0;
+	size_t at = 0;
+
+	raise_descriptor_limit();
+	clone_all(plan);
+	device_clone();
+	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &base) < 0)
+		stage2_fail("make the view read-only", "/", errno);
+	prepare_masks();
+	for (; koda_ops_next(plan->bytes, &at, &op); i++)
+		apply(&op, trees[i]);
+	close_own_trees(plan);
+	free(trees);
+}

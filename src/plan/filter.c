@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/filter.h"
+
+#include <linux/filter.h>
+
+#include "filter_program.h" /* generated */
+
+struct koda_span koda_filter_program(void)
+{
+	return (struct koda_span){ (const char *)filter_program, sizeof(filter_program) };
+}
+
+const char *koda_filter_listing(void)
+{
+	return filter_listing;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The system-call filter, made at build time by tools/gen_filter.c. */
+#ifndef KODA_PLAN_FILTER_H
+#define KODA_PLAN_FILTER_H
+
+#include <koda/span.h>
+
+/* The program as the kernel takes it. */
+struct koda_span koda_filter_program(void);
+/* The same for people. */
+const char *koda_filter_listing(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lock-down and the command itself. Landlock repeats the mount view as an independent layer: what
+ * is read-only there is not writable here either. Limits come from the policy, and from the trust
+ * table where the policy has no field.
+ */
+#include "plan/plan.h"
+
+#include "base/diag.h"
+#include "plan/filter.h"
+#include "policy/policy.h"
+
+#include <sys/resource.h>
+
+/* Landlock's rights, by what they are for. */
+#define RIGHT_EXECUTE    (1ULL << 0)
+#define RIGHT_WRITE_FILE (1ULL << 1)
+#define RIGHT_READ_FILE  (1ULL << 2)
+#define RIGHT_READ_DIR   (1ULL << 3)
+#define RIGHT_TRUNCATE   (1ULL << 14)
+#define RIGHT_IOCTL_DEV  (1ULL << 15)
+#define RIGHTS_READ      (RIGHT_EXECUTE | RIGHT_READ_FILE | RIGHT_READ_DIR)
+#define RIGHTS_DEVICE    (RIGHTS_READ | RIGHT_WRITE_FILE | RIGHT_TRUNCATE | RIGHT_IOCTL_DEV)
+#define RIGHTS_ALL       ((1ULL << 16) - 1)
+
+/* Memory is counted as data, so that programs which only reserve address space still work. */
+#define CPU_GRACE_SECS 2
+
+static int add_landlock(struct koda_plan *plan, const char *path, uint64_t rights,
+			struct koda_error *err)
+{
+	struct koda_op op = { .kind = KODA_OP_LANDLOCK, .n1 = rights, .text1 = koda_span_of(path) };
+
+	return koda_plan_add(plan, &op, NULL, err);
+}
+
+/* Everything that the view made writable. The lines grow while they are read. */
+static int add_writable(struct koda_plan *plan, struct koda_error *err)
+{
+	size_t count = plan->count;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < count && r == KODA_OK; i++) {
+		enum koda_op_kind kind = plan->lines[i].op.kind;
+
+		if (kind == KODA_OP_WRITABLE || kind == KODA_OP_TMPFS || kind == KODA_OP_OVERLAY)
+			r = add_landlock(plan, plan->lines[i].op.text1.ptr, RIGHTS_ALL, err);
+	}
+	return r;
+}
+
+static int plan_landlock(struct koda_plan *plan, struct koda_error *err)
+{
+	int r = add_landlock(plan, "/", RIGHTS_READ, err);
+
+	if (r == KODA_OK)
+		r = add_landlock(plan, "/dev", RIGHTS_DEVICE, err);
+	if (r == KODA_OK)
+		r = add_landlock(plan, "/proc", RIGHTS_READ | RIGHT_WRITE_FILE | RIGHT_TRUNCATE,
+				 err);
+	return r < 0 ? r : add_writable(plan, err);
+}
+
+static int add_limit(struct koda_plan *plan, unsigned int resource, uint64_t soft, uint64_t hard,
+		     struct koda_error *err)
+{
+	const struct koda_op op = {
+		.kind = KODA_OP_RLIMIT, .flags = resource, .n1 = soft, .n2 = hard
+	};
+
+	return koda_plan_add(plan, &op, NULL, err);
+}
+
+static int plan_limits(struct koda_plan *plan, const struct koda_plan_request *request,
+		       struct koda_error *err)
+{
+	struct koda_trust_limits table = koda_trust_limits(request->trust);
+	uint64_t processes = request->max_processes ? request->max_processes : table.max_processes;
+	uint64_t value;
+	int r = add_limit(plan, RLIMIT_CORE, table.max_core_bytes, table.max_core_bytes, err);
+
+	if (r == KODA_OK)
+		r = add_limit(plan, RLIMIT_NPROC, processes, processes, err);
+	if (r == KODA_OK)
+		r = add_limit(plan, RLIMIT_FSIZE, table.max_file_bytes, table.max_file_bytes, err);
+	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_MAX_OPEN_FDS, &value))
+		r = add_limit(plan, RLIMIT_NOFILE, value, value, err);
+	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
+		r = add_limit(plan, RLIMIT_DATA, value, value, err);
+	/* First a signal that can be handled, then the end. */
+	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_CPU_TIME_SECS, &value))
+		r = add_limit(plan, RLIMIT_CPU, value, value + CPU_GRACE_SECS, err);
+	return r;
+}
+
+static int add_text(struct koda_plan *plan, enum koda_op_kind kind, const char *text,
+		    struct koda_error *err)
+{
+	const struct koda_op op = { .kind = kind, .text1 = koda_span_of(text) };
+
+	return koda_plan_add(plan, &op, NULL, err);
+}
+
+/* Before the command starts it tries what must fail: writing to the root of the view, and reading
+ * something hidden, if anything is. */
+static int plan_canaries(struct koda_plan *plan, struct koda_error *err)
+{
+	size_t count = plan->count;
+	int r = add_text(plan, KODA_OP_DENIED_WRITE, "/", err);
+
+	for (size_t i = 0; i < count && r == KODA_OK; i++) {
+		if (plan->lines[i].op.kind == KODA_OP_MASK) {
+			r = add_text(plan, KODA_OP_DENIED_READ, plan->lines[i].op.text1.ptr, err);
+			break;
+		}
+	}
+	return r;
+}
+
+static int plan_command(struct koda_plan *plan, const struct koda_plan_request *request,
+			struct koda_error *err)
+{
+	const struct koda_op net = {
+		.kind = KODA_OP_NET,
+		.flags = request->terminal ? KODA_OP_TERMINAL : 0,
+		.n1 = 1,
+		.n2 = !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
+	};
+	int r = koda_plan_add(plan, &net, NULL, err);
+
+	if (r == KODA_OK)
+		r = add_text(plan, KODA_OP_CWD, request->cwd, err);
+	for (const char *const *env = request->env; *env && r == KODA_OK; env++)
+		r = add_text(plan, KODA_OP_ENV, *env, err);
+	for (const char *const *arg = request->argv; *arg && r == KODA_OK; arg++)
+		r = add_text(plan, KODA_OP_ARG, *arg, err);
+	return r;
+}
+
+int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
+		   struct koda_error *err)
+{
+	struct koda_op filter = { .kind = KODA_OP_FILTER, .text1 = koda_filter_program() };
+	int r = plan_landlock(plan, err);
+
+	if (r == KODA_OK)
+		r = plan_limits(plan, request, err);
+	if (r == KODA_OK)
+		r = koda_plan_add(plan, &filter, NULL, err);
+	if (r == KODA_OK)
+		r = plan_canaries(plan, err);
+	if (r == KODA_OK)
+		r = plan_command(plan, request, err);
+	return r;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/plan.h"
+
+#include "base/diag.h"
+#include "wire/encode.h"
+
+#include <inttypes.h>
+
+void koda_plan_clear(struct koda_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		free((void *)(uintptr_t)plan->lines[i].op.text1.ptr);
+		free((void *)(uintptr_t)plan->lines[i].op.text2.ptr);
+		free(plan->lines[i].why);
+	}
+	free(plan->lines);
+	*plan = (struct koda_plan)KODA_PLAN_INIT;
+}
+
+/* An owned copy with a terminator; any bytes. */
+static char *copy_text(struct koda_span text)
+{
+	char *copy = malloc(text.len + 1);
+
+	if (copy) {
+		if (text.len > 0)
+			memcpy(copy, text.ptr, text.len);
+		copy[text.len] = '\0';
+	}
+	return copy;
+}
+
+int koda_plan_add(struct koda_plan *plan, const struct koda_op *op, const char *why,
+		  struct koda_error *err)
+{
+	koda_auto_free char *text1 = copy_text(op->text1);
+	koda_auto_free char *text2 = copy_text(op->text2);
+	koda_auto_free char *reason = strdup(why ? why : "");
+
+	if (plan->count == plan->cap) {
+		size_t cap = plan->cap ? plan->cap * 2 : 64;
+		struct koda_plan_line *lines = reallocarray(plan->lines, cap, sizeof(*lines));
+
+		if (!lines)
+			return koda_fail_nomem(err);
+		plan->lines = lines;
+		plan->cap = cap;
+	}
+	if (!text1 || !text2 || !reason)
+		return koda_fail_nomem(err);
+	plan->lines[plan->count] = (struct koda_plan_line){ .op = *op };
+	plan->lines[plan->count].op.text1.ptr = KODA_TAKE(text1);
+	plan->lines[plan->count].op.text2.ptr = KODA_TAKE(text2);
+	plan->lines[plan->count].why = KODA_TAKE(reason);
+	plan->count++;
+	return KODA_OK;
+}
+
+int koda_plan_make(struct koda_plan *plan, const struct koda_plan_request *request,
+		   struct koda_error *err)
+{
+	int r = koda_plan_view(plan, request, err);
+
+	return r < 0 ? r : koda_plan_lock(plan, request, err);
+}
+
+int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < plan->count && r == KODA_OK; i++)
+		r = koda_ops_add(out, &plan->lines[i].op);
+	if (r < 0)
+		return koda_fail_room(err, r, "the plan");
+	/* The launcher would refuse it anyway; here the defect is still ours to name. */
+	if (!koda_ops_are_sound(out->ptr, out->len))
+		return koda_fail(err, KODA_E_INTERNAL, 0, "the plan is malformed");
+	return KODA_OK;
+}
+
+/* Foreign bytes in a listing: one line per op, whatever is in them. */
+static int print_text(struct koda_buf *out, struct koda_span text)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < text.len && r == KODA_OK; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (c < 0x20 || c == 0x7f || c == '\\')
+			r = koda_buf_addf(out, "\\x%02x", c);
+		else
+			r = koda_buf_add(out, &text.ptr[i], 1);
+	}
+	return r;
+}
+
+static int print_numbers(struct koda_buf *out, const struct koda_op *op)
+{
+	switch (op->kind) {
+	case KODA_OP_TMPFS:
+	case KODA_OP_VEIL:
+		return koda_buf_addf(out, " size=%" PRIu64 " mode=%" PRIo64, op->n1, op->n2);
+	case KODA_OP_LANDLOCK:
+		return koda_buf_addf(out, " rights=%#" PRIx64, op->n1);
+	case KODA_OP_RLIMIT:
+		return koda_buf_addf(out, " resource=%u soft=%" PRIu64 " hard=%" PRIu64, op->flags,
+				     op->n1, op->n2);
+	case KODA_OP_NET:
+		return koda_buf_addf(out, "%s%s", op->n1 ? " loopback" : "",
+				     op->n2 ? " no-binding" : "");
+	case KODA_OP_HOLD_DIR:
+		return koda_buf_addf(out, " mode=%" PRIo64, op->n2);
+	case KODA_OP_FILTER:
+		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
+	case KODA_OP_HOLD_FILE:
+	case KODA_OP_WRITABLE:
+	case KODA_OP_READONLY:
+	case KODA_OP_PIN:
+	case KODA_OP_MASK:
+	case KODA_OP_HOLE:
+	case KODA_OP_OVERLAY:
+	case KODA_OP_DEV:
+	case KODA_OP_PROC:
+	case KODA_OP_DENIED_WRITE:
+	case KODA_OP_DENIED_READ:
+	case KODA_OP_CWD:
+	case KODA_OP_ENV:
+	case KODA_OP_ARG:
+	case KODA_OP_COUNT:
+		break;
+	}
+	return KODA_OK;
+}
+
+int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < plan->count && r == KODA_OK; i++) {
+		const struct koda_plan_line *line = &plan->lines[i];
+
+		r = koda_buf_addf(out, "%-12s ", koda_op_name(line->op.kind));
+		if (r == KODA_OK && line->op.kind != KODA_OP_FILTER)
+			r = print_text(out, line->op.text1);
+		if (r == KODA_OK && line->op.kind == KODA_OP_OVERLAY)
+			r = koda_buf_addf(out, " onto %s", line->op.text2.ptr);
+		if (r == KODA_OK)
+			r = print_numbers(out, &line->op);
+		if (r == KODA_OK && line->why[0]) {
+			r = koda_buf_add(out, "  # ", 4);
+			if (r == KODA_OK)
+				r = print_text(out, koda_span_of(line->why));
+		}
+		if (r == KODA_OK)
+			r = koda_buf_add(out, "\n", 1);
+	}
+	return r < 0 ? koda_fail_room(err, r, "the listing") : KODA_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plan: the exact ops that put a command into its sandbox, each with the rule behind it. It is
+ * made from a policy and from facts about the file system, and making it changes nothing.
+ */
+#ifndef KODA_PLAN_PLAN_H
+#define KODA_PLAN_PLAN_H
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "wire/op.h"
+
+#include <koda/rules.h>
+#include <koda/trust.h>
+
+struct koda_policy;
+
+/* What is at a path, links not followed. */
+enum koda_thing {
+	KODA_THING_MISSING = 0,
+	KODA_THING_DIR,
+	KODA_THING_LINK,
+	KODA_THING_OTHER
+};
+
+struct koda_look {
+	enum koda_thing thing;
+	uint64_t dev;
+	uint64_t ino;
+	unsigned int mode; /* permission bits */
+	bool empty;        /* a directory without entries, a file without bytes */
+};
+
+/* The file system as the planner may ask it; tests give one of their own. */
+struct koda_world {
+	int (*look)(void *ctx, const char *path, struct koda_look *ret_look,
+		    struct koda_error *err);
+	void *ctx;
+};
+
+struct koda_plan_request {
+	const struct koda_policy *policy;
+	const struct koda_rules *rules; /* of that policy and place */
+	const struct koda_place *place;
+	const struct koda_world *world;
+	enum koda_trust trust;      /* for the limits that a policy has no field for */
+	uint64_t max_processes;     /* 0: what trust says */
+	bool as_root;               /* the command's user is root: kernel files need more */
+	bool terminal;              /* descriptor 0 will be a terminal of its own */
+	const char *const *sockets; /* host sockets to hide, NULL-terminated; may be NULL */
+	const char *caches;         /* directory for copy-on-write caches; NULL: none */
+	const char *cwd;
+	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
+	const char *const *env;  /* NULL-terminated */
+};
+
+/* One op and why it is there. */
+struct koda_plan_line {
+	struct koda_op op; /* texts owned by the plan */
+	char *why;         /* owned; the rule or reason, may be "" */
+};
+
+struct koda_plan {
+	struct koda_plan_line *lines; /* owned */
+	size_t count;
+	size_t cap;
+};
+
+#define KODA_PLAN_INIT                                                                             \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* plan must be KODA_PLAN_INIT. Fails: what world->look fails with, DENIED, LIMIT, NOMEM. */
+KODA_CHECK int koda_plan_make(struct koda_plan *plan, const struct koda_plan_request *request,
+			      struct koda_error *err);
+void koda_plan_clear(struct koda_plan *plan);
+
+/* Appends a op; texts are copied. why may be NULL. */
+KODA_CHECK int koda_plan_add(struct koda_plan *plan, const struct koda_op *op, const char *why,
+			     struct koda_error *err);
+
+/* The form the launcher reads. */
+KODA_CHECK int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *out,
+				struct koda_error *err);
+/* The form people read: one line per op. */
+KODA_CHECK int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out,
+			       struct koda_error *err);
+
+/* The parts of koda_plan_make. */
+KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
+			      struct koda_error *err);
+KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
+			      struct koda_error *err);
+
+#define koda_auto_plan __attribute__((cleanup(koda_plan_clear)))
+
+#endif

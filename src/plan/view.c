@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules -> mounts. The verdict functions say for every marked path what it is: hidden, readable or
+ * writable. A mount is needed exactly where that differs from the directory above, so the plan
+ * cannot say anything else than the verdicts do.
+ *
+ *   hidden                  a mask; a veil if something below is to be readable
+ *   readable below hidden   a hole
+ *   readable below writable a read-only bind; a placeholder under a mask if it does not exist; a
+ *                           link is pinned to itself
+ *   writable                a bind
+ *
+ * T-11 Every writable directory above something that is not writable is bound onto itself (an
+ * anchor), so that it cannot be renamed or removed together with what it protects.
+ *
+ * Order is by depth, parents first: a broad mount can never cover a narrow one.
+ */
+#include "plan/plan.h"
+
+#include "base/diag.h"
+#include "base/path.h"
+#include "base/set.h"
+#include "policy/floor.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+
+#include <stdio.h>
+
+#define MIB (1024ULL * 1024)
+
+/* Placeholders: nobody can put anything in; and directories on the way to them, in which the
+ * command may. The odd modes tell them from what people make. */
+#define MODE_RESERVED 0500
+#define MODE_PASSAGE  0711
+
+enum state {
+	STATE_HIDDEN = 0,
+	STATE_READABLE,
+	STATE_WRITABLE
+};
+
+/* The sandbox's own, fresh and empty; what lies below on the host is not there inside. */
+static const struct private_dir {
+	const char *path;
+	uint64_t bytes;
+	uint64_t mode;
+} private_dirs[] = {
+	{ "/tmp", 4096 * MIB, 01777 },
+	{ "/var/tmp", 1024 * MIB, 01777 },
+	{ "/run", 64 * MIB, 0755 },
+	{ "/dev/shm", 1024 * MIB, 01777 },
+};
+
+struct planner {
+	struct koda_plan *plan;
+	const struct koda_plan_request *request;
+	struct koda_set mounted; /* paths that have a mount already */
+	struct koda_error *err;
+};
+
+static enum state state_of(const struct planner *p, struct koda_span path,
+			   struct koda_verdict *ret_reason)
+{
+	struct koda_verdict read = koda_rules_read(p->request->rules, path.ptr, path.len);
+	struct koda_verdict write = koda_rules_write(p->request->rules, path.ptr, path.len);
+
+	*ret_reason = read.answer == KODA_DENY ? read : write;
+	if (read.answer == KODA_DENY)
+		return STATE_HIDDEN;
+	return write.answer == KODA_ALLOW ? STATE_WRITABLE : STATE_READABLE;
+}
+
+static struct koda_span parent_of(struct koda_span path)
+{
+	while (path.len > 1 && path.ptr[path.len - 1] != '/')
+		path.len--;
+	if (path.len > 1)
+		path.len--;
+	return path;
+}
+
+/* Does path lie in a private directory, outside everything that is bound into it? */
+static bool is_private(const struct planner *p, struct koda_span path)
+{
+	bool inside = koda_path_covers(koda_span_of("/dev"), path) ||
+		      koda_path_covers(koda_span_of("/proc"), path);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs); i++)
+		inside = inside || koda_path_covers(koda_span_of(private_dirs[i].path), path);
+	for (; inside && path.len > 1; path = parent_of(path))
+		if (koda_set_find(&p->mounted, path) != KODA_SET_NONE)
+			return false;
+	return inside;
+}
+
+static int add(struct planner *p, enum koda_op_kind kind, struct koda_span path,
+	       const struct koda_look *look, const char *why)
+{
+	struct koda_op op = { .kind = kind, .text1 = path };
+	int r = koda_set_add(&p->mounted, path, NULL);
+
+	if (r < 0)
+		return koda_fail_room(p->err, r, "the list of mounts");
+	if (look) {
+		op.n1 = look->dev;
+		op.n2 = look->ino;
+	}
+	if (kind == KODA_OP_VEIL) {
+		op.n1 = 64 * 1024;
+		op.n2 = 0111;
+	}
+	return koda_plan_add(p->plan, &op, why, p->err);
+}
+
+static int look_at(struct planner *p, struct koda_span path, struct koda_look *look)
+{
+	char text[KODA_PATH_MAX + 1];
+
+	memcpy(text, path.ptr, path.len);
+	text[path.len] = '\0';
+	return p->request->world->look(p->request->world->ctx, text, look, p->err);
+}
+
+/* "fs.deny_read /a/b" */
+static void describe(struct koda_verdict reason, char *out, size_t size)
+{
+	(void)snprintf(out, size, "%s %.*s", koda_why_name(reason.why), (int)reason.rule.len,
+		       reason.rule.len ? reason.rule.ptr : "");
+}
+
+/* Left behind by a run whose guardian was killed; or another run's. */
+static bool is_placeholder(const struct koda_look *look)
+{
+	return look->thing == KODA_THING_DIR && look->empty &&
+	       (look->mode == MODE_RESERVED || look->mode == MODE_PASSAGE);
+}
+
+/* What git reads as if it were not there; NULL for a name outside a git directory. */
+static const char *neutral_contents(struct koda_verdict reason)
+{
+	struct koda_span name = reason.rule;
+
+	if (reason.why != KODA_WHY_GIT)
+		return NULL;
+	name = koda_span_skip(name, parent_of(name).len + (parent_of(name).len > 1));
+	return koda_span_is(name, "commondir") ? ".\n" : "";
+}
+
+static int hold(struct planner *p, struct koda_span path, unsigned int mode, const char *contents,
+		const char *why)
+{
+	struct koda_op op = { .kind = contents ? KODA_OP_HOLD_FILE : KODA_OP_HOLD_DIR,
+			      .n2 = mode,
+			      .text1 = path,
+			      .text2 = koda_span_of(contents ? contents : "") };
+
+	return koda_plan_add(p->plan, &op, why, p->err);
+}
+
+/* Binds every writable directory above path that is not a mount yet onto itself, topmost first;
+ * those that do not exist are made. */
+static int anchor(struct planner *p, struct koda_span path, const char *why)
+{
+	struct koda_span above = parent_of(path);
+	struct koda_verdict reason;
+	struct koda_look look;
+	int r;
+
+	if (above.len <= 1 || koda_set_find(&p->mounted, above) != KODA_SET_NONE ||
+	    state_of(p, above, &reason) != STATE_WRITABLE)
+		return KODA_OK;
+	r = anchor(p, above, why); /* NOLINT(misc-no-recursion): bounded by the path's length */
+	if (r == KODA_OK)
+		r = look_at(p, above, &look);
+	if (r < 0)
+		return r;
+	if (look.thing == KODA_THING_MISSING || is_placeholder(&look)) {
+		r = hold(p, above, MODE_PASSAGE, NULL, why);
+		look = (struct koda_look){ .thing = KODA_THING_DIR };
+	}
+	if (r < 0 || look.thing != KODA_THING_DIR)
+		return r;
+	return add(p, KODA_OP_WRITABLE, above, &look, why);
+}
+
+/* path is writable by its surroundings and must not be. */
+static int protect(struct planner *p, struct koda_span path, enum state state,
+		   const struct koda_look *look, struct koda_verdict reason, bool has_hole)
+{
+	const char *contents = neutral_contents(reason);
+	char why[512];
+	int r;
+
+	describe(reason, why, sizeof(why));
+	r = anchor(p, path, why);
+	if (r < 0)
+		return r;
+	if (look->thing == KODA_THING_LINK)
+		return add(p, KODA_OP_PIN, path, look, why);
+	if (look->thing == KODA_THING_MISSING || is_placeholder(look)) {
+		r = hold(p, path, MODE_RESERVED, contents, why);
+		if (r < 0)
+			return r;
+		/* What cannot be written but may be read is seen as empty, without an error. */
+		return add(p, state == STATE_HIDDEN ? KODA_OP_MASK : KODA_OP_READONLY, path, NULL,
+			   why);
+	}
+	if (state == STATE_HIDDEN)
+		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
+	return add(p, KODA_OP_READONLY, path, look, why);
+}
+
+static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
+{
+	struct koda_verdict reason;
+	struct koda_verdict above;
+	enum state state = state_of(p, path, &reason);
+	enum state around = state_of(p, parent_of(path), &above);
+	bool private = is_private(p, parent_of(path));
+	struct koda_look look;
+	char why[512];
+	int r;
+
+	if (private && state != STATE_WRITABLE)
+		return KODA_OK; /* the host's is not there to be seen */
+	if (!private && state == around)
+		return KODA_OK;
+	r = look_at(p, path, &look);
+	if (r < 0)
+		return r;
+	if (!private && around == STATE_WRITABLE)
+		return protect(p, path, state, &look, reason, has_hole);
+	/* Elsewhere nothing can be created, and a link leads to where its own rule holds. */
+	if (look.thing == KODA_THING_MISSING || look.thing == KODA_THING_LINK)
+		return KODA_OK;
+	describe(reason, why, sizeof(why));
+	if (state == STATE_HIDDEN)
+		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
+	if (state == STATE_WRITABLE)
+		return add(p, KODA_OP_WRITABLE, path, &look, why);
+	return add(p, KODA_OP_HOLE, path, &look, why);
+}
+
+/* The marked paths, shallow ones first; the same depth by bytes. */
+struct entry {
+	struct koda_span path;
+	size_t depth;
+	bool has_hole;
+};
+
+static int by_depth(const void *a, const void *b)
+{
+	const struct entry *x = a;
+	const struct entry *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return strcmp(x->path.ptr, y->path.ptr);
+}
+
+static size_t depth_of(struct koda_span path)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < path.len; i++)
+		depth += path.ptr[i] == '/';
+	return path.len > 1 ? depth : 0;
+}
+
+/* Which hidden entries have something readable below them? */
+static int find_holes(struct planner *p, struct entry *entries, size_t count)
+{
+	koda_auto_set struct koda_set above = KODA_SET_INIT(KODA_LIST_BYTES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		struct koda_verdict v = koda_rules_read(p->request->rules, entries[i].path.ptr,
+							entries[i].path.len);
+
+		if (v.why != KODA_WHY_READ_HOLE)
+			continue;
+		for (struct koda_span up = parent_of(entries[i].path); up.len > 1;
+		     up = parent_of(up))
+			if (koda_set_add(&above, up, NULL) < 0)
+				return koda_fail_nomem(p->err);
+	}
+	for (size_t i = 0; i < count; i++)
+		entries[i].has_hole = koda_set_find(&above, entries[i].path) != KODA_SET_NONE;
+	return KODA_OK;
+}
+
+static int plan_rules(struct planner *p)
+{
+	const struct koda_set *marked = koda_rules_marked(p->request->rules);
+	koda_auto_free struct entry *entries = calloc(marked->count + 1, sizeof(*entries));
+	int r;
+
+	if (!entries)
+		return koda_fail_nomem(p->err);
+	for (size_t i = 0; i < marked->count; i++) {
+		entries[i].path = koda_set_get(marked, i);
+		entries[i].depth = depth_of(entries[i].path);
+	}
+	qsort(entries, marked->count, sizeof(*entries), by_depth);
+	r = find_holes(p, entries, marked->count);
+	for (size_t i = 0; i < marked->count && r == KODA_OK; i++)
+		if (entries[i].path.len > 1)
+			r = plan_path(p, entries[i].path, entries[i].has_hole);
+	return r;
+}
+
+/* A project that is not writable still has to be there, also below a private directory. */
+static int plan_root(struct planner *p)
+{
+	struct koda_span root = koda_span_of(p->request->place->root);
+	struct koda_look look;
+	int r;
+
+	if (!is_private(p, root))
+		return KODA_OK;
+	r = look_at(p, root, &look);
+	if (r < 0)
+		return r;
+	return add(p, KODA_OP_READONLY, root, &look, "the project");
+}
+
+static int plan_private(struct planner *p)
+{
+	const struct koda_op dev = { .kind = KODA_OP_DEV };
+	int r = koda_plan_add(p->plan, &dev, "minimal devices", p->err);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs) && r == KODA_OK; i++) {
+		const struct private_dir *dir = &private_dirs[i];
+		struct koda_op op = { .kind = KODA_OP_TMPFS,
+				      .n1 = dir->bytes,
+				      .n2 = dir->mode,
+				      .text1 = koda_span_of(dir->path) };
+
+		r = koda_plan_add(p->plan, &op, "private", p->err);
+	}
+	return r;
+}
+
+/* The host's sockets that would still be reachable by path: connecting needs no write access. */
+static int plan_sockets(struct planner *p)
+{
+	int r = KODA_OK;
+
+	for (const char *const *s = p->request->sockets; s && *s && r == KODA_OK; s++) {
+		struct koda_span path = koda_span_of(*s);
+		struct koda_look look;
+
+		if (is_private(p, path) || koda_set_find(&p->mounted, path) != KODA_SET_NONE)
+			continue;
+		r = look_at(p, path, &look);
+		if (r == KODA_OK && look.thing == KODA_THING_OTHER)
+			r = add(p, KODA_OP_MASK, path, NULL, "a socket of the host");
+	}
+	return r;
+}
+
+static int plan_proc(struct planner *p)
+{
+	const struct koda_op proc = { .kind = KODA_OP_PROC };
+	int r = koda_plan_add(p->plan, &proc, "the sandbox's processes", p->err);
+
+	/* Root outside is the owner of these inside as well, and needs no capability to write. */
+	for (const char *const *path = koda_floor_kernel_paths;
+	     p->request->as_root && *path && r == KODA_OK; path++) {
+		struct koda_op op = { .kind = KODA_OP_READONLY,
+				      .flags = KODA_OP_LATE,
+				      .text1 = koda_span_of(*path) };
+		struct koda_look look;
+
+		r = look_at(p, op.text1, &look);
+		if (r == KODA_OK && look.thing != KODA_THING_MISSING &&
+		    koda_path_covers(koda_span_of("/proc"), op.text1))
+			r = koda_plan_add(p->plan, &op, "floor.kernel", p->err);
+	}
+	return r;
+}
+
+int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
+		   struct koda_error *err)
+{
+	struct planner p = { .plan = plan,
+			     .request = request,
+			     .mounted = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
+			     .err = err };
+	int r = plan_private(&p);
+
+	if (r == KODA_OK)
+		r = plan_root(&p);
+	if (r == KODA_OK)
+		r = plan_rules(&p);
+	if (r == KODA_OK)
+		r = plan_sockets(&p);
+	if (r == KODA_OK)
+		r = plan_proc(&p);
+	koda_set_clear(&p.mounted);
+	return r;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/relay.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)64 * 1024)
+
+int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to, uint64_t ceiling,
+		    struct koda_error *err)
+{
+	*relay = (struct koda_relay){ .from = from, .to = to, .own_to = own_to };
+	relay->head_left = ceiling == UINT64_MAX ? UINT64_MAX : ceiling - ceiling / 2;
+	relay->tail_size = ceiling == UINT64_MAX ? 0 : (size_t)(ceiling / 2);
+	relay->pending = malloc(CHUNK);
+	if (!relay->pending)
+		return koda_fail_nomem(err);
+	/* The pipe's end is ours alone; the caller's descriptor is shared with others. */
+	(void)fcntl(own_to ? to : from, F_SETFL, O_NONBLOCK);
+	return KODA_OK;
+}
+
+static void stop(struct koda_relay *relay)
+{
+	koda_fd_close(&relay->from);
+	if (relay->own_to)
+		koda_fd_close(&relay->to);
+	relay->from_ended = true;
+	relay->pending_len = 0;
+}
+
+bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events)
+{
+	if (relay->pending_len > 0) {
+		*ret_fd = relay->to;
+		*ret_events = POLLOUT;
+		return true;
+	}
+	*ret_fd = relay->from;
+	*ret_events = POLLIN;
+	return relay->from >= 0;
+}
+
+/* Keeps the last tail_size bytes. The ring is made when it is first needed; without memory for it
+ * only the count goes on. */
+static void keep_tail(struct koda_relay *relay, const char *bytes, size_t len)
+{
+	if (!relay->tail && relay->tail_size > 0)
+		relay->tail = malloc(relay->tail_size);
+	for (size_t done = 0; relay->tail && done < len;) {
+		size_t at = (size_t)((relay->tail_total + done) % relay->tail_size);
+		size_t n = len - done < relay->tail_size - at ? len - done : relay->tail_size - at;
+
+		memcpy(relay->tail + at, bytes + done, n);
+		done += n;
+	}
+	relay->tail_total += len;
+}
+
+/* Decides what of the chunk just read passes at once. */
+static void take_in(struct koda_relay *relay, size_t len)
+{
+	size_t now = len;
+
+	relay->total += len;
+	if (relay->head_left != UINT64_MAX) {
+		now = relay->head_left < len ? (size_t)relay->head_left : len;
+		relay->head_left -= now;
+		keep_tail(relay, relay->pending + now, len - now);
+	}
+	relay->pending_at = 0;
+	relay->pending_len = relay->to >= 0 ? now : 0;
+}
+
+static void read_some(struct koda_relay *relay)
+{
+	ssize_t n = read(relay->from, relay->pending, CHUNK);
+
+	if (n > 0)
+		take_in(relay, (size_t)n);
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		stop(relay);
+}
+
+/* The caller's descriptor may be shared and stays blocking; a write of PIPE_BUF bytes after poll
+ * said yes does not block, so a slow reader never keeps the deadline from being seen. */
+static bool can_write(const struct koda_relay *relay)
+{
+	struct pollfd p = { .fd = relay->to, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+static void write_some(struct koda_relay *relay)
+{
+	while (relay->pending_len > 0 && can_write(relay)) {
+		size_t len = relay->pending_len < PIPE_BUF ? relay->pending_len : PIPE_BUF;
+		ssize_t n = write(relay->to, relay->pending + relay->pending_at, len);
+
+		if (n > 0) {
+			relay->pending_at += (size_t)n;
+			relay->pending_len -= (size_t)n;
+		} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			stop(relay); /* the reader is gone */
+		}
+	}
+}
+
+void koda_relay_step(struct koda_relay *relay)
+{
+	if (relay->pending_len == 0 && relay->from >= 0)
+		read_some(relay);
+	write_some(relay);
+}
+
+uint64_t koda_relay_dropped(const struct koda_relay *relay)
+{
+	return relay->tail_total > relay->tail_size ? relay->tail_total - relay->tail_size : 0;
+}
+
+void koda_relay_finish(struct koda_relay *relay)
+{
+	uint64_t dropped = koda_relay_dropped(relay);
+	size_t kept = (size_t)(relay->tail_total - dropped);
+	size_t start =
+		dropped && relay->tail_size ? (size_t)(relay->tail_total % relay->tail_size) : 0;
+	char line[80];
+
+	if (relay->to < 0 || (!relay->tail && kept == 0))
+		return;
+	if (dropped) {
+		int n = snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
+				 (unsigned long long)dropped);
+
+		(void)!koda_fd_write_all(relay->to, line, (size_t)n, NULL);
+	}
+	if (relay->tail && start)
+		(void)!koda_fd_write_all(relay->to, relay->tail + start, kept - start, NULL);
+	if (relay->tail)
+		(void)!koda_fd_write_all(relay->to, relay->tail, start ? start : kept, NULL);
+}
+
+void koda_relay_clear(struct koda_relay *relay)
+{
+	stop(relay);
+	free(relay->pending);
+	free(relay->tail);
+	*relay = (struct koda_relay)KODA_RELAY_INIT;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* A sandbox: policy, place and rules, from which each command's plan is made. */
+#include "run/sandbox.h"
+
+#include "base/diag.h"
+#include "base/path.h"
+#include "policy/policy.h"
+#include "run/world.h"
+
+#include <koda/env.h>
+#include <unistd.h>
+
+/* Pathname sockets in a form that rules can name. */
+static int load_sockets(struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv found = KODA_STRV_INIT;
+	int r = koda_world_sockets(&found, err);
+
+	for (size_t i = 0; i < found.len && r == KODA_OK; i++) {
+		koda_auto_free char *resolved = NULL;
+
+		/* One that leads nowhere cannot be connected to either. */
+		if (koda_path_resolve(found.items[i], &resolved, NULL) == KODA_OK)
+			r = koda_strv_take(&sandbox->sockets, KODA_TAKE(resolved), err);
+	}
+	return r;
+}
+
+static int load_policy(struct koda_sandbox *sandbox, const struct koda_policy *policy,
+		       struct koda_error *err)
+{
+	int r = policy ? koda_policy_copy(policy, &sandbox->policy, err)
+		       : koda_policy_for_trust(sandbox->trust, sandbox->site.root, &sandbox->policy,
+					       err);
+
+	return r < 0 ? r : koda_site_resolve_policy(sandbox->policy, err);
+}
+
+/* The search depth has a floor of its own for what lies below the root. */
+static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	struct koda_place place;
+	int r = koda_world_scan(sandbox->site.root, koda_policy_search_depth(sandbox->policy),
+				&sandbox->site.git_dirs, &sandbox->site.git_files, err);
+
+	if (r < 0)
+		return r;
+	place = koda_site_place(&sandbox->site);
+	return koda_rules_new(sandbox->policy, &place, &sandbox->rules, err);
+}
+
+int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sandbox **ret_sandbox,
+		      struct koda_error *err)
+{
+	struct koda_sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	int r = KODA_OK;
+
+	if (!sandbox)
+		return koda_fail_nomem(err);
+	sandbox->trust = options->trust;
+	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
+		r = koda_strv_add(&sandbox->host_env, *env, err);
+	if (r == KODA_OK)
+		r = koda_site_load(&sandbox->site, options->root, options->host_env, err);
+	if (r == KODA_OK)
+		r = load_policy(sandbox, options->policy, err);
+	if (r == KODA_OK)
+		r = load_rules(sandbox, err);
+	if (r == KODA_OK)
+		r = load_sockets(sandbox, err);
+	if (r < 0) {
+		koda_sandbox_close(sandbox);
+		return r;
+	}
+	*ret_sandbox = sandbox;
+	return KODA_OK;
+}
+
+void koda_sandbox_close(struct koda_sandbox *sandbox)
+{
+	if (!sandbox)
+		return;
+	koda_site_clear(&sandbox->site);
+	koda_policy_free(sandbox->policy);
+	koda_rules_free(sandbox->rules);
+	koda_strv_clear(&sandbox->host_env);
+	koda_strv_clear(&sandbox->sockets);
+	free(sandbox);
+}
+
+const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox)
+{
+	return sandbox->policy;
+}
+
+/* What to execute, then its argv. */
+static int command_line(const struct koda_command_options *options, struct koda_strv *line,
+			struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	if (options->shell) {
+		const char *const words[] = { "/bin/sh", "sh", "-c", options->shell };
+
+		for (size_t i = 0; i < KODA_ARRAY_LEN(words) && r == KODA_OK; i++)
+			r = koda_strv_add(line, words[i], err);
+		return r;
+	}
+	if (!options->argv || !options->argv[0])
+		return koda_fail(err, KODA_E_INVALID, 0, "no command");
+	r = koda_strv_add(line, options->argv[0], err);
+	for (const char *const *arg = options->argv; *arg && r == KODA_OK; arg++)
+		r = koda_strv_add(line, *arg, err);
+	return r;
+}
+
+int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			   struct koda_plan *plan, struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv line = KODA_STRV_INIT;
+	struct koda_place place = koda_site_place(&sandbox->site);
+	const struct koda_env_request env_request = {
+		.host = (const char *const *)sandbox->host_env.items,
+		.command = options->shell  ? options->shell
+			   : options->argv ? options->argv[0]
+					   : NULL,
+		.cwd = options->cwd ? options->cwd : sandbox->site.root,
+		.network = koda_policy_has_network(sandbox->policy),
+		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
+	};
+	char **env = NULL;
+	int r = command_line(options, &line, err);
+
+	if (r == KODA_OK)
+		r = koda_env_build(&env_request, &env, err);
+	if (r == KODA_OK) {
+		const struct koda_plan_request request = {
+			.policy = sandbox->policy,
+			.rules = sandbox->rules,
+			.place = &place,
+			.world = &koda_world_here,
+			.trust = sandbox->trust,
+			.max_processes = options->max_processes,
+			.as_root = geteuid() == 0,
+			.sockets = (const char *const *)sandbox->sockets.items,
+			.cwd = env_request.cwd,
+			.argv = (const char *const *)line.items,
+			.env = (const char *const *)env,
+		};
+
+		r = koda_plan_make(plan, &request, err);
+	}
+	koda_env_free(env);
+	return r;
+}
+
+int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		      char **ret_text, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
+	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+
+	if (r == KODA_OK)
+		r = koda_plan_print(&plan, &text, err);
+	if (r < 0)
+		return r;
+	r = koda_buf_take(&text, ret_text);
+	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The sandbox and the command as structs, shared by the files that own parts of their life. */
+#ifndef KODA_RUN_SANDBOX_H
+#define KODA_RUN_SANDBOX_H
+
+#include "base/proc.h"
+#include "plan/plan.h"
+#include "run/relay.h"
+#include "run/site.h"
+
+#include <koda/run.h>
+
+struct koda_sandbox {
+	struct koda_site site;
+	struct koda_policy *policy; /* owned; links in its paths resolved */
+	struct koda_rules *rules;   /* owned */
+	struct koda_strv host_env;
+	struct koda_strv sockets;
+	enum koda_trust trust;
+};
+
+struct koda_command {
+	struct koda_proc guardian;
+	int status_fd; /* reports come from here */
+	int life_fd;   /* signals go there; closing it ends everything */
+	struct koda_relay input;
+	struct koda_relay output[2]; /* stdout, stderr */
+	uint64_t deadline_ns;
+};
+
+/* The plan for a command in this sandbox, as it is now. */
+KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,
+				      const struct koda_command_options *options,
+				      struct koda_plan *plan, struct koda_error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/world.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Directories looked at in one scan; more than this is told, not skipped. */
+#define SCAN_MAX 200000
+
+static bool is_empty_dir(const char *path)
+{
+	koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *entry;
+	bool empty = true;
+
+	if (!dir)
+		return false;
+	(void)koda_take_fd(&fd); /* the stream owns it now */
+	while (empty && (entry = readdir(dir)))
+		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	(void)closedir(dir);
+	return empty;
+}
+
+static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
+{
+	struct stat st;
+
+	(void)ctx;
+	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
+	if (lstat(path, &st) < 0) {
+		if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
+			return KODA_OK;
+		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look at");
+	}
+	ret_look->thing = S_ISDIR(st.st_mode)   ? KODA_THING_DIR
+			  : S_ISLNK(st.st_mode) ? KODA_THING_LINK
+						: KODA_THING_OTHER;
+	ret_look->dev = st.st_dev;
+	ret_look->ino = st.st_ino;
+	ret_look->mode = st.st_mode & 07777;
+	/* Only what could be a placeholder is worth opening. */
+	if (S_ISDIR(st.st_mode) && (ret_look->mode == 0500 || ret_look->mode == 0711))
+		ret_look->empty = is_empty_dir(path);
+	else
+		ret_look->empty = S_ISREG(st.st_mode) && st.st_size == 0;
+	return KODA_OK;
+}
+
+const struct koda_world koda_world_here = { .look = look };
+
+/* Directories still to be looked at, breadth first. */
+struct queue {
+	struct koda_strv dirs;
+	size_t next;
+	size_t level_end; /* those before it are on the current level */
+	unsigned int depth;
+};
+
+static int note(struct koda_strv *list, const char *dir, const char *name, struct koda_error *err)
+{
+	char *path = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	return r < 0 ? r : koda_strv_take(list, path, err);
+}
+
+/* Adds the subdirectories of dir. expected is how many there are, where the file system tells by
+ * its link count; reading stops when they are found. */
+static int read_subdirs(struct queue *queue, int fd, const char *path, size_t expected,
+			struct koda_error *err)
+{
+	koda_auto_fd int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	DIR *dir = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+	int r = KODA_OK;
+
+	if (!dir)
+		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
+	(void)koda_take_fd(&own);
+	while (expected > 0 && r == KODA_OK && (entry = readdir(dir))) {
+		struct stat st;
+		bool is_dir = entry->d_type == DT_DIR;
+
+		if (entry->d_type == DT_UNKNOWN)
+			is_dir = fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				 S_ISDIR(st.st_mode);
+		if (!is_dir || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		expected--;
+		if (strcmp(entry->d_name, ".git") != 0)
+			r = note(&queue->dirs, path, entry->d_name, err);
+	}
+	(void)closedir(dir);
+	return r;
+}
+
+/* One directory: is there a .git, and what is below? */
+static int scan_dir(struct queue *queue, const char *path, bool descend, struct koda_strv *git_dirs,
+		    struct koda_strv *git_files, struct koda_error *err)
+{
+	koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t expected = SIZE_MAX;
+	struct stat git;
+	struct stat st;
+	bool has_git;
+	int r = KODA_OK;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return KODA_OK; /* gone, or closed to this user and so to the command */
+	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
+	if (has_git)
+		r = note(S_ISDIR(git.st_mode) ? git_dirs : git_files, path, ".git", err);
+	if (st.st_nlink >= 2) /* "." and the entry in the parent, then one per subdirectory */
+		expected = st.st_nlink - 2;
+	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
+		return r;
+	return read_subdirs(queue, fd, path, expected, err);
+}
+
+int koda_world_scan(const char *root, unsigned int depth, struct koda_strv *git_dirs,
+		    struct koda_strv *git_files, struct koda_error *err)
+{
+	struct queue queue = { .dirs = KODA_STRV_INIT };
+	unsigned int level = 0;
+	int r = koda_strv_add(&queue.dirs, root, err);
+
+	queue.level_end = queue.dirs.len;
+	while (r == KODA_OK && queue.next < queue.dirs.len) {
+		if (queue.next == queue.level_end) {
+			level++;
+			queue.level_end = queue.dirs.len;
+		}
+		if (queue.dirs.len > SCAN_MAX)
+			r = koda_fail_at(err, KODA_E_LIMIT, 0, root,
+					 "more than %d directories to look at for repositories",
+					 SCAN_MAX);
+		else
+			r = scan_dir(&queue, queue.dirs.items[queue.next++], level < depth,
+				     git_dirs, git_files, err);
+	}
+	koda_strv_clear(&queue.dirs);
+	return r;
+}
+
+int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
+	koda_auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
+	int r = KODA_OK;
+
+	if (fd < 0 || koda_fd_read_all(fd, &text, NULL) < 0 || !text.ptr)
+		return KODA_OK; /* no such table: nothing to hide by name */
+	/* Num RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". */
+	for (char *line = text.ptr; line && r == KODA_OK;) {
+		char *end = strchr(line, '\n');
+		char *path;
+
+		if (end)
+			*end = '\0';
+		path = strstr(line, " /");
+		if (path && !koda_strv_has(paths, path + 1))
+			r = koda_strv_add(paths, path + 1, err);
+		line = end ? end + 1 : NULL;
+	}
+	return r;
+}

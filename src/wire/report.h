@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the launcher tells the runner: fixed-size records, each written in one piece. */
+#ifndef KODA_WIRE_REPORT_H
+#define KODA_WIRE_REPORT_H
+
+#include <limits.h>
+#include <stdint.h>
+
+/* Exit status of the launcher when its own set-up fails. */
+#define KODA_STAGE2_FAILED 88
+
+/* The launcher's descriptors besides 0-2, which are the command's. */
+#define KODA_STAGE2_PLAN_FD   3 /* the sealed plan */
+#define KODA_STAGE2_STATUS_FD 4 /* reports go here */
+#define KODA_STAGE2_LIFE_FD   5 /* bytes are signals for the command; its end ends everything */
+
+enum koda_report_kind {
+	KODA_REPORT_SETUP_FAILED = 1, /* nothing ran */
+	KODA_REPORT_EXEC_FAILED,      /* all was set up, but the program could not be executed */
+	KODA_REPORT_EXITED            /* status is what wait(2) gave */
+};
+
+struct koda_report {
+	uint32_t kind;
+	int32_t status;
+	int32_t sys_errno;
+	char step[52];  /* what was being done */
+	char path[192]; /* to what; may be cut */
+};
+
+_Static_assert(sizeof(struct koda_report) <= PIPE_BUF, "a report must be written in one piece");
+
+#endif

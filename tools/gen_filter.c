@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes the system-call filter, once, at build time: a C header with the program and its readable
+ * listing. Building it at run time would cost every command about a millisecond.
+ *
+ * The filter is a block list with an upper bound: what is newer than the calls reviewed here does
+ * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The first number that was not looked at: everything up to mseal (462) was. */
+#define FIRST_UNKNOWN 463
+
+static const char *const absent[] = { "clone3", "io_uring_setup", "io_uring_enter",
+				      "io_uring_register" };
+
+static const char *const refused[] = {
+	/* other processes, other memory */
+	"ptrace",
+	"process_vm_readv",
+	"process_vm_writev",
+	"kcmp",
+	"pidfd_getfd",
+	"userfaultfd",
+	"process_madvise",
+	/* mounts and namespaces */
+	"mount",
+	"umount2",
+	"pivot_root",
+	"chroot",
+	"open_tree",
+	"move_mount",
+	"fsopen",
+	"fsconfig",
+	"fsmount",
+	"fspick",
+	"mount_setattr",
+	"setns",
+	"open_by_handle_at",
+	"fanotify_init",
+	/* the kernel itself */
+	"bpf",
+	"perf_event_open",
+	"kexec_load",
+	"kexec_file_load",
+	"init_module",
+	"finit_module",
+	"delete_module",
+	"reboot",
+	"swapon",
+	"swapoff",
+	"acct",
+	"quotactl",
+	"quotactl_fd",
+	"syslog",
+	"lookup_dcookie",
+	"nfsservctl",
+	"_sysctl",
+	"sysfs",
+	"uselib",
+	"ustat",
+	"vhangup",
+	/* keyrings */
+	"keyctl",
+	"add_key",
+	"request_key",
+	/* time, name, hardware */
+	"settimeofday",
+	"clock_settime",
+	"clock_adjtime",
+	"adjtimex",
+	"sethostname",
+	"setdomainname",
+	"iopl",
+	"ioperm",
+	"modify_ldt",
+};
+
+static void must(int r, const char *what)
+{
+	if (r < 0) {
+		fprintf(stderr, "gen_filter: %s: %s\n", what, strerror(-r));
+		exit(1);
+	}
+}
+
+static void refuse_call(scmp_filter_ctx ctx, const char *name, int error)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	/* Not every architecture has every call; a negative number is one it lacks. */
+	if (number >= 0)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned int)error), number, 0), name);
+}
+
+/* New namespaces by clone or unshare: only the low word counts, as in the kernel. */
+static void refuse_namespaces(scmp_filter_ctx ctx)
+{
+	static const unsigned int flags[] = { CLONE_NEWUSER,   CLONE_NEWNS,  CLONE_NEWPID,
+					      CLONE_NEWNET,    CLONE_NEWIPC, CLONE_NEWUTS,
+					      CLONE_NEWCGROUP, 0x80 /* CLONE_NEWTIME */ };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 1,
+				      SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i])),
+		     "unshare");
+		/* clone has the exit signal where CLONE_NEWTIME would be. */
+		if (flags[i] != 0x80)
+			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+					      SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i])),
+			     "clone");
+	}
+}
+
+/* Unix, IPv4, IPv6 and route netlink; nothing else (vsock, packet, Bluetooth ...). */
+static void refuse_families(scmp_filter_ctx ctx)
+{
+	for (unsigned int family = 0; family <= AF_NETLINK; family++)
+		if (family != AF_UNIX && family != AF_INET && family != AF_INET6 &&
+		    family != AF_NETLINK)
+			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket),
+					      1, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family)),
+			     "socket");
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+			      SCMP_A0(SCMP_CMP_GT, AF_NETLINK)),
+	     "socket");
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 2,
+			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
+			      SCMP_A2(SCMP_CMP_NE, 0)),
+	     "netlink");
+}
+
+/* Typing into the terminal that started us, and pasting on a console. */
+static void refuse_terminal_input(scmp_filter_ctx ctx)
+{
+	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
+		     "ioctl");
+}
+
+static size_t read_back(int fd, void *buffer, size_t size)
+{
+	ssize_t n;
+
+	must((int)lseek(fd, 0, SEEK_SET), "seek");
+	n = read(fd, buffer, size);
+	must((int)n, "read");
+	return (size_t)n;
+}
+
+static void write_program(FILE *out, const struct sock_filter *body, size_t count)
+{
+	/* In front of what libseccomp made: jumps are relative, so nothing in it changes. */
+	const struct sock_filter head[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_UNKNOWN, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	};
+	const size_t head_count = sizeof(head) / sizeof(head[0]);
+
+	fprintf(out, "static const struct sock_filter filter_program[] = {\n");
+	for (size_t i = 0; i < head_count + count; i++) {
+		const struct sock_filter *f = i < head_count ? &head[i] : &body[i - head_count];
+
+		fprintf(out, "\t{ 0x%04x, %u, %u, 0x%08x },\n", f->code, f->jt, f->jf, f->k);
+	}
+	fprintf(out, "};\n");
+}
+
+static void write_listing(FILE *out, const char *text, size_t len)
+{
+	fprintf(out,
+		"static const char filter_listing[] =\n"
+		"\t\"# numbers from %d on: ENOSYS\\n\"\n\t\"",
+		FIRST_UNKNOWN);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n')
+			fprintf(out, "\\n\"\n\t\"");
+		else if (text[i] == '"' || text[i] == '\\')
+			fprintf(out, "\\%c", text[i]);
+		else
+			fputc(text[i], out);
+	}
+	fprintf(out, "\";\n");
+}
+
+int main(int argc, char **argv)
+{
+	static struct sock_filter program[4096];
+	static char listing[1 << 20];
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+	size_t len;
+	FILE *out;
+
+	if (argc != 2 || !ctx || fd < 0)
+		return 1;
+	must(seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
+	     "bad architecture");
+	must(seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+		refuse_call(ctx, absent[i], ENOSYS);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		refuse_call(ctx, refused[i], EPERM);
+	refuse_namespaces(ctx);
+	refuse_families(ctx);
+	refuse_terminal_input(ctx);
+	out = fopen(argv[1], "w");
+	if (!out)
+		return 1;
+	must(seccomp_export_bpf(ctx, fd), "export");
+	len = read_back(fd, program, sizeof(program));
+	fprintf(out, "/* Generated by tools/gen_filter.c. */\n");
+	write_program(out, program, len / sizeof(program[0]));
+	must(ftruncate(fd, 0), "truncate");
+	must((int)lseek(fd, 0, SEEK_SET), "seek");
+	must(seccomp_export_pfc(ctx, fd), "list");
+	len = read_back(fd, listing, sizeof(listing));
+	write_listing(out, listing, len);
+	seccomp_release(ctx);
+	return fclose(out) == 0 ? 0 : 1;
+}
