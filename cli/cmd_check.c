@@ -33,8 +33,10 @@ struct question {
 
 struct answer {
 	enum access access;
-	char *target;   /* owned; absolute path or host */
-	char *resolved; /* owned; NULL for a host */
+	char *target;          /* owned; absolute path or host */
+	char *resolved;        /* owned; NULL for a host */
+	struct koda_host host; /* of connect, if it is one */
+	bool is_host;
 	uint16_t port;
 	struct koda_rules *rules; /* owned; the verdict borrows from it */
 	struct koda_verdict verdict;
@@ -67,7 +69,7 @@ static int parse_access(const struct cli_call *call, const char *word, enum acce
 	return koda_cli_usage(call, err, "unknown access '%.60s'", word);
 }
 
-/* The host without the brackets of an IPv6 address, and the port. */
+/* The host, without the brackets if they hold an IPv6 address, and the port. */
 static int find_host(const struct question *question, struct answer *answer, struct koda_error *err)
 {
 	struct koda_span host;
@@ -77,10 +79,11 @@ static int find_host(const struct question *question, struct answer *answer, str
 		return r;
 	if (answer->port == 0)
 		answer->port = DEFAULT_PORT;
-	if (host.len >= 2 && host.ptr[0] == '[')
-		host = (struct koda_span){ host.ptr + 1, host.len - 2 };
-	if (host.len == 0)
+	if (host.len == 0 || koda_span_is(host, "[]"))
 		return koda_fail(err, KODA_E_INVALID, 0, "there is no host in it");
+	answer->is_host = koda_host_parse(host, &answer->host, NULL) == KODA_OK;
+	if (answer->is_host && host.ptr[0] == '[')
+		host = (struct koda_span){ host.ptr + 1, host.len - 2 };
 	answer->target = strndup(host.ptr, host.len);
 	return answer->target ? KODA_OK : koda_fail_nomem(err);
 }
@@ -128,8 +131,10 @@ static int read_question(const struct cli_call *call, struct cli_shape *shape,
 static int make_rules(struct cli_setup *setup, struct answer *answer, struct koda_error *err)
 {
 	struct koda_place place;
-	int r = koda_site_resolve_policy(setup->policy, err);
+	int r = koda_site_note_absent(&setup->site, err);
 
+	if (r == KODA_OK)
+		r = koda_site_note_aliases(&setup->site, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(&setup->site);
@@ -227,21 +232,57 @@ static const char *answer_name(const struct answer *answer)
 	return answer->verdict.answer == KODA_ALLOW ? "allow" : "deny";
 }
 
-static int add_target(struct koda_buf *out, const struct answer *answer)
+/* The one spelling of the host that rules are about; out is large enough for either kind. */
+static void format_host(const struct answer *answer, char out[static KODA_HOST_NAME_MAX + 1])
 {
-	bool brackets = !answer->resolved && strchr(answer->target, ':');
+	if (answer->host.is_addr)
+		koda_addr_format(&answer->host.addr, out);
+	else
+		memcpy(out, answer->host.name, answer->host.len + 1);
+}
+
+static int add_host(struct koda_buf *out, const char *host, unsigned int port)
+{
+	bool brackets = host[0] != '[' && strchr(host, ':');
 	int r = koda_buf_addf(out, brackets ? "[" : "");
 
 	if (r == KODA_OK)
-		r = koda_cli_add_escaped(out, koda_span_of(answer->target));
-	if (r == KODA_OK && !answer->resolved)
-		return koda_buf_addf(out, "%s:%u", brackets ? "]" : "", (unsigned int)answer->port);
-	if (r == KODA_OK && strcmp(answer->target, answer->resolved) != 0) {
-		r = koda_buf_addf(out, " -> ");
-		if (r == KODA_OK)
-			r = koda_cli_add_escaped(out, koda_span_of(answer->resolved));
-	}
-	return r;
+		r = koda_cli_add_escaped(out, koda_span_of(host));
+	return r < 0 ? r : koda_buf_addf(out, "%s:%u", brackets ? "]" : "", port);
+}
+
+static int add_hosts(struct koda_buf *out, const struct answer *answer)
+{
+	char canonical[KODA_HOST_NAME_MAX + 1];
+	int r = add_host(out, answer->target, answer->port);
+
+	if (r < 0 || !answer->is_host)
+		return r;
+	format_host(answer, canonical);
+	if (strcmp(answer->target, canonical) == 0)
+		return r;
+	r = koda_buf_addf(out, " -> ");
+	return r < 0 ? r : add_host(out, canonical, answer->port);
+}
+
+static int add_paths(struct koda_buf *out, const struct answer *answer)
+{
+	int r = koda_cli_add_escaped(out, koda_span_of(answer->target));
+
+	if (r < 0 || strcmp(answer->target, answer->resolved) == 0)
+		return r;
+	r = koda_buf_addf(out, " -> ");
+	return r < 0 ? r : koda_cli_add_escaped(out, koda_span_of(answer->resolved));
+}
+
+/* A name that is allowed is not the last word. */
+static const char *reservation(const struct answer *answer)
+{
+	bool name = answer->is_host && !answer->host.is_addr;
+
+	return name && answer->verdict.answer == KODA_ALLOW
+		       ? "; its addresses are checked when connecting"
+		       : "";
 }
 
 static int add_line(struct koda_buf *out, const struct answer *answer)
@@ -250,13 +291,23 @@ static int add_line(struct koda_buf *out, const struct answer *answer)
 	int r = koda_buf_addf(out, "%s %s ", answer_name(answer), access_names[answer->access]);
 
 	if (r == KODA_OK)
-		r = add_target(out, answer);
+		r = answer->resolved ? add_paths(out, answer) : add_hosts(out, answer);
 	if (r == KODA_OK)
 		r = koda_buf_addf(out, " (%s%s", koda_why_name(answer->verdict.why),
 				  why.len ? ": " : "");
 	if (r == KODA_OK)
 		r = koda_cli_add_escaped(out, why);
-	return r < 0 ? r : koda_buf_addf(out, ")\n");
+	return r < 0 ? r : koda_buf_addf(out, ")%s\n", reservation(answer));
+}
+
+static int add_canonical(struct koda_buf *out, const struct answer *answer)
+{
+	char canonical[KODA_HOST_NAME_MAX + 1];
+
+	if (!answer->is_host)
+		return koda_buf_addf(out, "null");
+	format_host(answer, canonical);
+	return koda_cli_add_json(out, koda_span_of(canonical));
 }
 
 static int add_object(struct koda_buf *out, const struct answer *answer)
@@ -266,13 +317,13 @@ static int add_object(struct koda_buf *out, const struct answer *answer)
 
 	if (r == KODA_OK)
 		r = koda_cli_add_json(out, koda_span_of(answer->target));
+	if (r == KODA_OK)
+		r = koda_buf_addf(out, answer->resolved ? ",\"resolved\":" : ",\"canonical\":");
+	if (r == KODA_OK)
+		r = answer->resolved ? koda_cli_add_json(out, koda_span_of(answer->resolved))
+				     : add_canonical(out, answer);
 	if (r == KODA_OK && !answer->resolved)
 		r = koda_buf_addf(out, ",\"port\":%u", (unsigned int)answer->port);
-	if (r == KODA_OK && answer->resolved) {
-		r = koda_buf_addf(out, ",\"resolved\":");
-		if (r == KODA_OK)
-			r = koda_cli_add_json(out, koda_span_of(answer->resolved));
-	}
 	if (r == KODA_OK)
 		r = koda_buf_addf(out,
 				  ",\"why\":\"%s\",\"rule\":", koda_why_name(answer->verdict.why));

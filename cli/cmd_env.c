@@ -51,12 +51,21 @@ static int read_request(const struct cli_call *call, struct request *request,
 	return 1;
 }
 
+/* T-10 lines are for people: a value must not look like another variable. NUL keeps every byte. */
+static int add_variable(struct koda_buf *out, const char *variable, char end)
+{
+	struct koda_span text = koda_span_of(variable);
+	int r = end ? koda_cli_add_escaped(out, text) : koda_buf_add(out, text.ptr, text.len);
+
+	return r < 0 ? r : koda_buf_add(out, &end, 1);
+}
+
 static int print_env(char *const *env, char end, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(SIZE_MAX / 2);
 
 	for (; *env; env++)
-		if (koda_buf_add(&text, *env, strlen(*env)) < 0 || koda_buf_add(&text, &end, 1) < 0)
+		if (add_variable(&text, *env, end) < 0)
 			return koda_fail_nomem(err);
 	return koda_cli_print(text.ptr, text.len, err);
 }

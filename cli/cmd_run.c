@@ -116,7 +116,7 @@ static bool approve(const char *what)
 	return n > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* T-24 the policy's own word: forbid never runs, require needs someone's yes. */
+/* The policy's own word: forbid never runs, require needs someone's yes. */
 static int check_approval(const struct koda_policy *policy, const struct request *request,
 			  struct koda_error *err)
 {
@@ -151,7 +151,9 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 		return EXIT_WALL_TIME;
 	case KODA_END_EXEC:
 		if (koda_buf_addf(&line, "koda-sandbox: ") == KODA_OK &&
-		    koda_cli_add_escaped(&line, koda_span_of(request->argv[0])) == KODA_OK &&
+		    koda_cli_add_escaped(&line,
+					 koda_span_of(request->shell ? "sh" : request->argv[0])) ==
+			    KODA_OK &&
 		    koda_buf_addf(&line, ": %s\n",
 				  outcome->sys_errno == ENOENT ? "command not found"
 							       : "cannot be executed") == KODA_OK)
@@ -161,7 +163,9 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 		break;
 	}
 	*err = outcome->setup;
-	koda_error_prefix(err, "the sandbox could not be set up, nothing ran: ");
+	/* Of a launcher that died nobody knows how far it came. */
+	if (err->code != KODA_E_CHILD)
+		koda_error_prefix(err, "the sandbox could not be set up, nothing ran: ");
 	return err->code;
 }
 

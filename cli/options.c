@@ -10,7 +10,10 @@
 
 void koda_cli_shape_clear(struct cli_shape *shape)
 {
-	koda_policy_free(KODA_TAKE(shape->narrow));
+	for (size_t i = 0; i < shape->narrow_count; i++)
+		koda_policy_free(shape->narrow[i]);
+	free(KODA_TAKE(shape->narrow));
+	shape->narrow_count = 0;
 	koda_strv_clear(&shape->deny_read);
 	koda_strv_clear(&shape->deny_write);
 	koda_strv_clear(&shape->deny_domain);
@@ -28,6 +31,7 @@ void koda_cli_setup_clear(struct cli_setup *setup)
 typedef int number_parser(const char *text, uint64_t max, uint64_t *ret_value,
 			  struct koda_error *err);
 
+/* A number that is given again only counts if it is less. */
 static int take_number(struct cli_number *number, number_parser *parse, uint64_t min, uint64_t max,
 		       const char *arg, struct koda_error *err)
 {
@@ -39,41 +43,58 @@ static int take_number(struct cli_number *number, number_parser *parse, uint64_t
 			      (unsigned long long)min);
 	if (r < 0)
 		return r;
-	*number = (struct cli_number){ .given = true, .value = value };
+	if (!number->given || value < number->value)
+		*number = (struct cli_number){ .given = true, .value = value };
 	return KODA_OK;
+}
+
+static int take_once(bool given, struct koda_error *err)
+{
+	return given ? koda_fail(err, KODA_E_INVALID, 0, "can be given only once") : KODA_OK;
+}
+
+static int take_policy_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
+{
+	int r = take_once(shape->policy_fd.given, err);
+
+	return r < 0 ? r : take_number(&shape->policy_fd, koda_parse_u64, 0, INT_MAX, arg, err);
 }
 
 static int take_narrow_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
 {
-	struct koda_policy *child = NULL;
-	struct koda_policy *both = NULL;
+	struct koda_policy **list;
 	struct cli_number fd = { 0 };
 	int r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
 
-	if (r == KODA_OK)
-		r = koda_cli_read_policy((int)fd.value, NULL, &child, err);
-	if (r == KODA_OK && shape->narrow) {
-		r = koda_policy_compose(shape->narrow, child, &both, err);
-		koda_policy_free(child);
-		child = both;
-	}
 	if (r < 0)
 		return r;
-	koda_policy_free(shape->narrow);
-	shape->narrow = child;
-	return KODA_OK;
+	list = reallocarray(shape->narrow, shape->narrow_count + 1, sizeof(struct koda_policy *));
+	if (!list)
+		return koda_fail_nomem(err);
+	shape->narrow = list;
+	r = koda_cli_read_policy((int)fd.value, NULL, &list[shape->narrow_count], err);
+	if (r == KODA_OK)
+		shape->narrow_count++;
+	return r;
 }
 
 static int take_trust(struct cli_shape *shape, const char *arg, struct koda_error *err)
 {
-	int r = koda_trust_parse(arg, &shape->trust, err);
+	int r = take_once(shape->trust_given, err);
 
-	shape->trust_given = r == KODA_OK;
+	if (r == KODA_OK)
+		r = koda_trust_parse(arg, &shape->trust, err);
+	if (r == KODA_OK)
+		shape->trust_given = true;
 	return r;
 }
 
-static int take_nonempty(const char **slot, const char *arg, struct koda_error *err)
+static int take_dir(const char **slot, const char *arg, struct koda_error *err)
 {
+	int r = take_once(*slot, err);
+
+	if (r < 0)
+		return r;
 	if (!arg[0])
 		return koda_fail(err, KODA_E_INVALID, 0, "must not be empty");
 	*slot = arg;
@@ -87,11 +108,11 @@ static int take(struct cli_shape *shape, enum cli_option option, const char *arg
 	case CLI_OPT_TRUST:
 		return take_trust(shape, arg, err);
 	case CLI_OPT_ROOT:
-		return take_nonempty(&shape->root, arg, err);
+		return take_dir(&shape->root, arg, err);
 	case CLI_OPT_CWD:
-		return take_nonempty(&shape->cwd, arg, err);
+		return take_dir(&shape->cwd, arg, err);
 	case CLI_OPT_POLICY_FD:
-		return take_number(&shape->policy_fd, koda_parse_u64, 0, INT_MAX, arg, err);
+		return take_policy_fd(shape, arg, err);
 	case CLI_OPT_NARROW_FD:
 		return take_narrow_fd(shape, arg, err);
 	case CLI_OPT_DENY_READ:
@@ -191,20 +212,37 @@ static int lower_limit(const struct cli_number *number, enum koda_limit limit,
 	return koda_policy_set_limit(policy, limit, number->value, err);
 }
 
-/* Paths on a command line are relative to where it was typed. */
+/* Paths on a command line are relative to where it was typed. Past a link, "up" leads elsewhere
+ * than the spelling says, and the caller may mean either: both places are denied, and what the
+ * spelling leads to. */
+static int deny_path(const char *path, enum koda_list list, struct koda_policy *policy,
+		     struct koda_error *err)
+{
+	koda_auto_free char *absolute = NULL;
+	koda_auto_free char *there = NULL;
+	koda_auto_free char *resolved = NULL;
+	int r;
+
+	if (!path[0])
+		return koda_fail(err, KODA_E_INVALID, 0, "must not be empty");
+	r = koda_path_absolute(path, &absolute, err);
+	if (r == KODA_OK)
+		r = koda_path_resolve(absolute, &there, err);
+	if (r == KODA_OK)
+		r = koda_path_resolve(path, &resolved, err);
+	if (r == KODA_OK)
+		r = koda_policy_add(policy, list, absolute, strlen(absolute), err);
+	if (r == KODA_OK)
+		r = koda_policy_add(policy, list, there, strlen(there), err);
+	return r < 0 ? r : koda_policy_add(policy, list, resolved, strlen(resolved), err);
+}
+
 static int deny_paths(const struct koda_strv *paths, const char *option, enum koda_list list,
 		      struct koda_policy *policy, struct koda_error *err)
 {
 	for (size_t i = 0; i < paths->len; i++) {
-		koda_auto_free char *absolute = NULL;
-		int r = KODA_OK;
+		int r = deny_path(paths->items[i], list, policy, err);
 
-		if (!paths->items[i][0])
-			r = koda_fail(err, KODA_E_INVALID, 0, "must not be empty");
-		if (r == KODA_OK)
-			r = koda_path_absolute(paths->items[i], &absolute, err);
-		if (r == KODA_OK)
-			r = koda_policy_add(policy, list, absolute, strlen(absolute), err);
 		if (r < 0) {
 			koda_cli_blame(err, "%s %.80s", option, paths->items[i]);
 			return r;
@@ -252,20 +290,25 @@ static int narrow(const struct cli_shape *shape, struct koda_policy *policy, str
 	return r;
 }
 
+/* One child after another onto the policy, never one with another: a parent also stands for its
+ * defaults, and a child must not speak for those. */
 static int compose_narrow(const struct cli_shape *shape, struct cli_setup *setup,
 			  struct koda_error *err)
 {
-	struct koda_policy *both = NULL;
-	int r;
+	int r = KODA_OK;
 
-	if (!shape->narrow)
-		return KODA_OK;
-	r = koda_policy_compose(setup->policy, shape->narrow, &both, err);
-	if (r < 0)
-		return r;
-	koda_policy_free(setup->policy);
-	setup->policy = both;
-	return KODA_OK;
+	for (size_t i = 0; i < shape->narrow_count && r == KODA_OK; i++) {
+		struct koda_policy *both = NULL;
+
+		r = koda_site_resolve_policy(&setup->site, shape->narrow[i], err);
+		if (r == KODA_OK)
+			r = koda_policy_compose(setup->policy, shape->narrow[i], &both, err);
+		if (r == KODA_OK) {
+			koda_policy_free(setup->policy);
+			setup->policy = both;
+		}
+	}
+	return r;
 }
 
 /* The directory inside, as named and as it resolves, has to lie at or below the root. */
@@ -313,6 +356,8 @@ int koda_cli_shape_apply(const struct cli_shape *shape, const char *const *env,
 	r = find_cwd(shape, setup, err);
 	if (r == KODA_OK)
 		r = base_policy(shape, setup, err);
+	if (r == KODA_OK)
+		r = koda_site_resolve_policy(&setup->site, setup->policy, err);
 	if (r == KODA_OK)
 		r = set_wall_time(shape, setup->policy, err);
 	if (r == KODA_OK)

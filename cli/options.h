@@ -63,7 +63,9 @@ struct cli_shape {
 	const char *root; /* NULL: the working directory */
 	const char *cwd;  /* NULL: the root */
 	struct cli_number policy_fd;
-	struct koda_policy *narrow; /* owned; the composition of every --narrow-fd, or NULL */
+	struct koda_policy *
+		*narrow; /* owned, and so is each; one for every --narrow-fd, in order */
+	size_t narrow_count;
 	struct koda_strv deny_read;
 	struct koda_strv deny_write;
 	struct koda_strv deny_domain;
@@ -82,8 +84,9 @@ struct cli_shape {
 void koda_cli_shape_clear(struct cli_shape *shape);
 #define koda_auto_shape __attribute__((cleanup(koda_cli_shape_clear)))
 
-/* Takes in one option of CLI_SHAPE_OPTIONS. --narrow-fd is read at once. Errors name the option.
- * Fails: INVALID, LIMIT, SYS, POLICY, NOMEM. */
+/* Takes in one option of CLI_SHAPE_OPTIONS. --narrow-fd is read at once. Of a limit that is given
+ * again the least counts; what has one value (--trust, --root, --cwd, --policy-fd) is refused the
+ * second time. Errors name the option. Fails: INVALID, LIMIT, SYS, POLICY, NOMEM. */
 KODA_CHECK int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
 				   struct koda_error *err);
 
@@ -102,11 +105,13 @@ struct cli_setup {
 void koda_cli_setup_clear(struct cli_setup *setup);
 #define koda_auto_setup __attribute__((cleanup(koda_cli_setup_clear)))
 
-/* setup must be CLI_SETUP_INIT. Fails: as the functions it calls. */
+/* The paths of every policy are resolved before anything is composed, see run/site.h.
+ * setup must be CLI_SETUP_INIT. Fails: as the functions it calls. */
 KODA_CHECK int koda_cli_shape_apply(const struct cli_shape *shape, const char *const *env,
 				    struct cli_setup *setup, struct koda_error *err);
 
-/* Refuses --trust beside --policy-fd, for commands in which the mode would then mean nothing. */
+/* Refuses --trust beside --policy-fd, for commands in which the mode would then mean nothing. To a
+ * command that runs it still says how many processes and how large files there may be. */
 KODA_CHECK int koda_cli_shape_one_source(const struct cli_shape *shape, const struct cli_call *call,
 					 struct koda_error *err);
 

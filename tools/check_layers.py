@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Includes point downwards.
 
-  base <- wire, policy <- plan <- run; wire needs only base; libexec and cli sit on top.
+  base, then wire and policy, then plan, then run; wire knows base only; programs know them all.
 
 Checked, each with file:line: a file includes only its own layer and those below; public headers
 include only <koda/...> and the C standard library; a third-party header appears only in the file

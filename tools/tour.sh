@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A short tour of koda-sandbox on a throw-away project: each command is printed, run, and its exit
-# status shown. Fails if a verdict is not the one the tour promises.
+# status shown. Fails if one ends otherwise than the tour promises.
 # Usage: tools/tour.sh PROGRAM
 set -euo pipefail
 
@@ -10,7 +10,7 @@ name=$(basename -- "$program")
 
 project=$(mktemp -d "${TMPDIR:-/tmp}/koda-tour.XXXXXX")
 trap 'rm -rf -- "$project"' EXIT
-mkdir "$project/src"
+mkdir -p "$project/src" "$project/.git/hooks"
 cd -- "$project"
 
 # expect STATUS ARG...: runs the program and compares its exit status.
@@ -34,14 +34,30 @@ expect() {
 
 echo "A project in $project; nothing below changes anything outside of it."
 
-printf '\n# What may a command do in a project that is only looked at?\n'
-expect 0 policy show --trust plan
+printf '\n# A command in the project works as usual.\n'
+expect 0 run -c 'echo "int main(void) { return 0; }" >src/main.c && ls src'
 
-printf '\n# With trust "auto": writing in the project, writing elsewhere, two hosts.\n'
-expect 0 policy check --trust auto write src/main.c
-expect 1 policy check --trust auto write /etc/passwd
-expect 1 policy check --trust auto connect example.org:443
-expect 0 policy check --trust auto connect crates.io:443
+printf '\n# It writes neither outside of the project nor what git would run later,\n'
+# shellcheck disable=SC2016 # the shell inside expands it
+expect 1 run -c 'touch "$HOME/oops"'
+expect 1 run -c 'touch .git/hooks/pre-commit'
+
+printf '\n# and reaches no host: its network is the loopback device alone.\n'
+expect 1 run bash -c 'exec 9<>/dev/tcp/192.0.2.1/443'
+
+printf '\n# It cannot hang for ever either, and what it started ends with it.\n'
+expect 124 run --wall-time 1 -c 'sleep 600 & sleep 600'
+
+printf '\n# Why was that denied? Ask for the rule; the same answers without running anything.\n'
+expect 0 policy check write src/main.c
+expect 1 policy check write .git/hooks/pre-commit
+expect 1 policy check write /etc/passwd
+expect 1 policy check connect example.org:443
+expect 0 policy check connect crates.io:443
+
+printf '\n# In a project that is only looked at, nothing is writable.\n'
+expect 1 run --trust plan -c 'touch src/new.c'
+expect 0 policy show --trust plan
 
 printf '\n# The environment a build sees: no token, no proxy of the host.\n'
 expect 0 env -c 'cargo build'

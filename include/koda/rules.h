@@ -4,10 +4,12 @@
  * project on a machine). Every enforcer asks it: the mount plan, Landlock, the file worker, the
  * proxy and `koda-sandbox policy check`.
  *
- * Reads: the deepest of deny_read and allow_read_within_deny that covers the path wins, deny on
- * a tie. Writes: inside allow_write, inside no deny_write_within_allow, below no deny_read.
- * Connections: denied_domains, then allowed_domains (empty: any host), then the address guard.
- * The floor beats them all.
+ * To be read, a path must not be hidden: of all deny_read and allow_read_within_deny entries above
+ * it the longest one counts, and a deny counts for more than a hole of the same length. To be
+ * written it must be below some allow_write entry, and neither below a deny_write_within_allow nor
+ * below a deny_read entry. A host must not match denied_domains and, unless that list is empty,
+ * must match allowed_domains; special addresses must be listed. What is built in (the floor) comes
+ * before any of this.
  *
  * Asking allocates nothing and cannot fail; a malformed path or host is denied. A rule set does
  * not change once built, so threads may share it.
@@ -76,6 +78,10 @@ struct koda_place {
 	const char *const *exec_dirs; /* PATH directories and our helpers', NULL-terminated */
 	const char *const *git_dirs;  /* repositories' git directories besides root/.git */
 	const char *const *git_files; /* .git pointer files (worktrees, submodules) */
+	const char *const *absent; /* directories that would hold a protected name, if they existed;
+				    * each is reserved as a whole */
+	const char *const *guarded; /* where links among the protected names lead: not writable */
+	const char *const *hidden;  /* the same for what is hidden: not readable either */
 };
 
 /* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trust modes are the only dial a person has; everything else follows from a compiled-in table.
+ * How far a person trusts the agent. Three modes, and each stands for a whole row of settings that
+ * is part of the program: there is nothing else to configure.
  */
 #ifndef KODA_TRUST_H
 #define KODA_TRUST_H

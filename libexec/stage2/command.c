@@ -62,16 +62,21 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	char full[4096];
 	int error;
 
+	if (!*file)
+		exec_failed(file, ENOENT);
 	if (strchr(file, '/')) {
 		(void)execve(file, argv, env);
 		exec_failed(file, errno);
 	}
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
 		size_t len = strcspn(path, ":");
-		int n = snprintf(full, sizeof(full), "%.*s%s%s", (int)len, path, len ? "/" : "",
-				 file);
+		size_t name = strlen(file) + 1;
 
-		if (n > 0 && n < (int)sizeof(full)) {
+		if (len + 1 + name <= sizeof(full)) {
+			memcpy(full, path, len);
+			full[len] = '/';
+			/* An empty entry is the working directory. */
+			memcpy(full + len + (len > 0), file, name);
 			(void)execve(full, argv, env);
 			error = errno;
 			/* A directory that cannot be searched is not a file that cannot be run. */

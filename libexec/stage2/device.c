@@ -27,6 +27,10 @@ void device_clone(void)
 			stage2_fail("clone a device", path, errno);
 		if (!S_ISCHR(st.st_mode))
 			stage2_fail("not a device", path, 0);
+		/* T-13 the node is the host's own: its owner, which root inside is, must not be
+		 * able to change its mode. Using the device needs no writable mount. */
+		tree_set(node_trees[i], "", AT_EMPTY_PATH,
+			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, path);
 	}
 }
 

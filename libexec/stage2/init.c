@@ -9,6 +9,7 @@
 #include "sys.h"
 #include "wire/report.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -18,9 +19,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+
+/* How often processes are counted where the kernel does not. */
+#define WATCH_MS 20
 
 static void write_file(const char *path, const char *text)
 {
@@ -89,7 +94,40 @@ static void reap(pid_t command)
 	}
 }
 
-static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
+/* How many processes there may be, if the kernel will not see to it: root is exempt from its
+ * limit. 0: nothing to watch. */
+static uint64_t watched_processes(const struct plan *plan, uid_t user)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (user == 0 && koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_RLIMIT && op.flags == RLIMIT_NPROC)
+			return op.n2;
+	return 0;
+}
+
+static uint64_t count_processes(void)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	uint64_t count = 0;
+
+	while (dir && (entry = readdir(dir)))
+		count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+/* Too many: all of them end. Init itself is not counted, and not reached by its own signal. */
+static void limit_processes(uint64_t limit)
+{
+	if (limit > 0 && count_processes() > limit + 1)
+		(void)kill(-1, SIGKILL);
+}
+
+static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_t processes)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
 				   { .fd = guardian_fd, .events = POLLIN } };
@@ -97,8 +135,9 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+		if (poll(polled, 2, processes ? WATCH_MS : -1) < 0 && errno != EINTR)
 			_exit(1);
+		limit_processes(processes);
 		if (polled[1].revents) /* the guardian is gone */
 			_exit(1);
 		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
@@ -120,9 +159,15 @@ _Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, g
 		stage2_fail("tie init to the guardian", "", errno);
 	map_user(user, group);
 	view_build(plan);
+	/* Detached trees, mount points, locks of the guardian: all are done with. The lifeline's
+	 * number is free, and the bond with the guardian takes its place. */
+	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
+	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
+		stage2_fail("close descriptors", "", errno);
 	prepare_network(plan);
 	if (sethostname("koda", 4) < 0)
 		stage2_fail("set the host name", "", errno);
+	lock_bounding_set();
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
@@ -135,5 +180,5 @@ _Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, g
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	lock_privileges();
-	serve(command, signals, guardian_fd);
+	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(plan, user));
 }

@@ -32,15 +32,23 @@ void lock_limits(const struct plan *plan)
 	}
 }
 
+void lock_bounding_set(void)
+{
+	int cap = 0;
+
+	while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+		cap++;
+	/* The first number that is no capability ends it; anything else is a failure. */
+	if (errno != EINVAL || cap == 0)
+		stage2_fail("drop a capability", "", errno);
+}
+
 void lock_privileges(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2];
 
 	memset(none, 0, sizeof(none));
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			stage2_fail("drop a capability", "", errno);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &header, none) < 0)
 		stage2_fail("drop capabilities", "", errno);

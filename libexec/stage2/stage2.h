@@ -36,6 +36,8 @@ void view_build(const struct plan *plan);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
 void lock_limits(const struct plan *plan);
+/* Init does this once for itself and the command, which inherits it. */
+void lock_bounding_set(void);
 void lock_privileges(void);
 void lock_landlock(const struct plan *plan);
 void lock_filter(const struct plan *plan);

@@ -151,7 +151,7 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_PROC:
 		device_proc();
 		break;
-	case KODA_OP_HOLD_DIR:
+	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:
 	case KODA_OP_LANDLOCK:
 	case KODA_OP_RLIMIT:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/diag.h"
 
+#include "base/show.h"
+
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,46 +26,24 @@ const char *koda_code_name(int code)
 	return "UNKNOWN";
 }
 
-/* Length of the well-formed UTF-8 sequence at s that is safe to show, 0 if there is none. C1
- * controls, line separators and direction marks are well-formed but can still deceive a reader. */
-static size_t safe_sequence(const unsigned char *s)
-{
-	if (s[0] >= 0x20 && s[0] < 0x7f)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] < 0xe0 && (s[1] & 0xc0) == 0x80) {
-		bool control = s[0] == 0xc2 && s[1] < 0xa0;
-		bool direction = s[0] == 0xd8 && s[1] == 0x9c;
-
-		return control || direction ? 0 : 2;
-	}
-	if (s[0] >= 0xe0 && s[0] < 0xf0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80) {
-		bool overlong = s[0] == 0xe0 && s[1] < 0xa0;
-		bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
-		bool direction = s[0] == 0xe2 && (s[1] == 0x80 || s[1] == 0x81);
-
-		return overlong || surrogate || direction ? 0 : 3;
-	}
-	return 0;
-}
-
 /* T-10. Copies text into out[size], escaping what is not safe to show, cutting at a whole unit. */
 static void copy_escaped(char *out, size_t size, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	struct koda_span rest = koda_span_of(text);
 	size_t used = 0;
 
-	while (*s) {
-		size_t n = safe_sequence(s);
+	while (rest.len) {
+		size_t n = koda_show_plain(rest);
 		size_t need = n ? n : 4;
 
 		if (used + need >= size)
 			break;
 		if (n)
-			memcpy(out + used, s, n);
+			memcpy(out + used, rest.ptr, n);
 		else
-			(void)snprintf(out + used, 5, "\\x%02x", *s);
+			(void)snprintf(out + used, 5, "\\x%02x", (unsigned char)rest.ptr[0]);
 		used += need;
-		s += n ? n : 1;
+		rest = koda_span_skip(rest, n ? n : 1);
 	}
 	out[used] = '\0';
 }

@@ -2,6 +2,7 @@
 #include "base/path.h"
 
 #include "base/diag.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,77 +184,154 @@ int koda_path_absolute(const char *path, char **ret_path, struct koda_error *err
 	return r < 0 ? koda_fail_room(err, r, "the path") : koda_buf_take(&out, ret_path);
 }
 
-/* Puts what the link at out points to in front of the components still to walk. */
-static int follow(struct koda_buf *out, struct koda_buf *pending, size_t done)
-{
-	koda_auto_buf struct koda_buf rest = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	char target[KODA_PATH_MAX + 1];
-	ssize_t n = readlink(out->ptr, target, sizeof(target));
-	int r;
+/* A walk along a path: where it is, by name and by descriptor. The descriptor makes each step cost
+ * the same however deep the path is; it is -1 once the way is not there, or closed to us. */
+struct walk {
+	struct koda_buf out;
+	struct koda_buf pending; /* what is still to be walked */
+	size_t at;
+	int dir;
+	int links;
+};
 
-	if (n < 0) /* no link, not there, or not ours to look at: the spelling stands */
-		return KODA_OK;
-	if ((size_t)n > KODA_PATH_MAX)
-		return KODA_E_LIMIT;
-	r = koda_buf_add(&rest, target, (size_t)n);
-	if (r == KODA_OK)
-		r = koda_buf_add(&rest, pending->ptr + done, pending->len - done);
-	if (r < 0)
-		return r;
-	drop_last(out);
-	if (target[0] == '/') {
-		out->len = 1;
-		out->ptr[1] = '\0';
-	}
-	koda_buf_clear(pending);
-	*pending = rest;
-	rest = (struct koda_buf)KODA_BUF_INIT(0);
-	return 1;
+static void walk_clear(struct walk *walk)
+{
+	koda_buf_clear(&walk->out);
+	koda_buf_clear(&walk->pending);
+	koda_fd_close(&walk->dir);
 }
 
-/* Walks path, following links; notes where each one was in links, if that is wanted. */
-static int walk(const char *path, struct koda_buf *out, struct koda_strv *links,
-		struct koda_error *err)
+static void move_to(struct walk *walk, int dirfd, const char *name)
 {
-	koda_auto_buf struct koda_buf pending = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	int followed = 0;
-	size_t at = 0;
-	int r = start_at(out, path, err);
+	int next = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	koda_fd_close(&walk->dir);
+	walk->dir = next;
+}
+
+/* Puts a link's target in front of what is still to be walked. */
+static int redirect(struct walk *walk, const char *target, size_t len)
+{
+	koda_auto_buf struct koda_buf rest = KODA_BUF_INIT(2 * KODA_PATH_MAX);
+	int r = koda_buf_add(&rest, target, len);
+
+	if (r == KODA_OK)
+		r = koda_buf_add(&rest, "/", 1);
+	if (r == KODA_OK)
+		r = koda_buf_add(&rest, walk->pending.ptr + walk->at, walk->pending.len - walk->at);
+	if (r < 0)
+		return r;
+	koda_buf_clear(&walk->pending);
+	walk->pending = rest;
+	rest = (struct koda_buf)KODA_BUF_INIT(0);
+	walk->at = 0;
+	if (target[0] == '/') {
+		walk->out.len = 1;
+		walk->out.ptr[1] = '\0';
+		move_to(walk, AT_FDCWD, "/");
+	}
+	return KODA_OK;
+}
+
+/* Reads name as a link: its length, 0 if it is none, negative if it cannot be told. Below /proc a
+ * link that may not be read can lead anywhere, so there it counts as an error. */
+static ssize_t read_link(const struct walk *walk, const char *name, char *target, size_t size)
+{
+	ssize_t n = walk->dir >= 0 ? readlinkat(walk->dir, name, target, size) : 0;
+	bool in_proc = strncmp(walk->out.ptr, "/proc", 5) == 0;
+
+	if (n >= 0)
+		return n;
+	if (errno == EINVAL || errno == ENOENT || errno == ENOTDIR || (errno == EACCES && !in_proc))
+		return 0;
+	return -1;
+}
+
+/* One component that is an ordinary name. */
+static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv *links,
+		     struct koda_error *err)
+{
+	char target[KODA_PATH_MAX + 1];
+	char text[KODA_NAME_MAX + 1];
+	ssize_t n = 0;
+	int r;
+
+	if (name.len <= KODA_NAME_MAX) {
+		memcpy(text, name.ptr, name.len);
+		text[name.len] = '\0';
+		n = read_link(walk, text, target, sizeof(target));
+	}
+	if (n < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, walk->out.ptr,
+				    "cannot look at a link in");
+	if ((size_t)n > KODA_PATH_MAX)
+		return koda_fail(err, KODA_E_LIMIT, 0, "the target of a link is too long");
+	r = apply_step(&walk->out, name);
+	if (r < 0)
+		return koda_fail_room(err, r, "the path");
+	if (n == 0) {
+		if (walk->dir >= 0 && name.len <= KODA_NAME_MAX)
+			move_to(walk, walk->dir, text);
+		else
+			koda_fd_close(&walk->dir);
+		return KODA_OK;
+	}
+	if (++walk->links > LINKS_MAX)
+		return koda_fail(err, KODA_E_SYS, ELOOP, "cannot resolve");
+	r = links ? koda_strv_add(links, walk->out.ptr, err) : KODA_OK;
+	if (r < 0)
+		return r;
+	drop_last(&walk->out);
+	r = redirect(walk, target, (size_t)n);
+	return r < 0 ? koda_fail_room(err, r, "the path") : KODA_OK;
+}
+
+static int walk_step(struct walk *walk, struct koda_strv *links, struct koda_error *err)
+{
+	struct koda_span name = { walk->pending.ptr + walk->at,
+				  strcspn(walk->pending.ptr + walk->at, "/") };
+
+	walk->at += name.len;
+	walk->at += walk->pending.ptr[walk->at] == '/';
+	if (name.len == 0 || koda_span_is(name, "."))
+		return KODA_OK;
+	if (!koda_span_is(name, ".."))
+		return walk_name(walk, name, links, err);
+	drop_last(&walk->out);
+	/* By name: from a directory that is not there, ".." leads back to one that may be. */
+	move_to(walk, AT_FDCWD, walk->out.ptr);
+	return KODA_OK;
+}
+
+static int walk_path(struct walk *walk, const char *path, struct koda_strv *links,
+		     struct koda_error *err)
+{
+	int r = start_at(&walk->out, path, err);
 
 	if (r < 0)
 		return r;
-	r = koda_buf_add(&pending, path, strlen(path));
-	while (r == KODA_OK && at < pending.len) {
-		size_t len = strcspn(pending.ptr + at, "/");
-		koda_auto_free char *here = NULL;
-
-		r = apply_step(out, (struct koda_span){ pending.ptr + at, len });
-		at += len;
-		if (r == KODA_OK && links && !(here = strdup(out->ptr)))
-			return koda_fail_nomem(err);
-		if (r == KODA_OK && len > 0)
-			r = follow(out, &pending, at);
-		if (r > 0) {
-			if (++followed > LINKS_MAX)
-				return koda_fail_at(err, KODA_E_SYS, ELOOP, path, "cannot resolve");
-			r = links ? koda_strv_take(links, KODA_TAKE(here), err) : KODA_OK;
-			if (r < 0)
-				return r;
-			at = 0;
-		}
-		at += at < pending.len && pending.ptr[at] == '/';
-	}
-	return r < 0 ? koda_fail_room(err, r, "the path") : KODA_OK;
+	r = koda_buf_add(&walk->pending, path, strlen(path));
+	if (r < 0)
+		return koda_fail_room(err, r, "the path");
+	move_to(walk, AT_FDCWD, walk->out.ptr);
+	while (r == KODA_OK && walk->at < walk->pending.len)
+		r = walk_step(walk, links, err);
+	if (r < 0 && err && !err->field[0])
+		koda_error_within(err, path);
+	return r;
 }
 
 int koda_path_trace(const char *path, char **ret_path, struct koda_strv *links,
 		    struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_PATH_MAX);
-	int r = walk(path, &out, links, err);
+	struct walk walk = { .out = KODA_BUF_INIT(KODA_PATH_MAX),
+			     .pending = KODA_BUF_INIT(2 * KODA_PATH_MAX),
+			     .dir = -1 };
+	int r = walk_path(&walk, path, links, err);
 
-	if (r == KODA_OK && koda_buf_take(&out, ret_path) < 0)
-		return koda_fail_nomem(err);
+	if (r == KODA_OK && koda_buf_take(&walk.out, ret_path) < 0)
+		r = koda_fail_nomem(err);
+	walk_clear(&walk);
 	return r;
 }
 

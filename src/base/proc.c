@@ -159,19 +159,22 @@ static int poll_timeout(uint64_t deadline_ns)
 
 static int reap(struct koda_proc *proc, struct koda_exit *ret_exit)
 {
-	int status;
-	pid_t pid;
+	bool by_fd = proc->pidfd >= 0;
+	siginfo_t info = { .si_pid = 0 };
+	int r;
 
+	/* By descriptor where there is one: a number may have become another child's. */
 	do {
-		pid = waitpid(proc->pid, &status, 0);
-	} while (pid < 0 && errno == EINTR);
-	/* Even a child that someone else reaped is forgotten: its number may be another's now. */
+		r = waitid(by_fd ? P_PIDFD : P_PID, (id_t)(by_fd ? proc->pidfd : proc->pid), &info,
+			   WEXITED);
+	} while (r < 0 && errno == EINTR);
+	/* Even a child that someone else reaped is forgotten. */
 	proc->pid = 0;
 	koda_fd_close(&proc->pidfd);
-	if (pid < 0)
+	if (r < 0)
 		return -errno;
-	ret_exit->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	ret_exit->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	ret_exit->code = info.si_code == CLD_EXITED ? info.si_status : -1;
+	ret_exit->signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
 	return 0;
 }
 

@@ -108,10 +108,9 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 	case KODA_OP_NET:
 		return koda_buf_addf(out, "%s%s", op->n1 ? " loopback" : "",
 				     op->n2 ? " no-binding" : "");
-	case KODA_OP_HOLD_DIR:
-		return koda_buf_addf(out, " mode=%" PRIo64, op->n2);
 	case KODA_OP_FILTER:
 		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
+	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:
 	case KODA_OP_WRITABLE:
 	case KODA_OP_READONLY:

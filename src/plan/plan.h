@@ -15,7 +15,8 @@
 
 struct koda_policy;
 
-/* What is at a path, links not followed. */
+/* What is at a path, links not followed. A placeholder counts as missing: whoever made it, it is
+ * there so that nothing else is. */
 enum koda_thing {
 	KODA_THING_MISSING = 0,
 	KODA_THING_DIR,
@@ -27,8 +28,7 @@ struct koda_look {
 	enum koda_thing thing;
 	uint64_t dev;
 	uint64_t ino;
-	unsigned int mode; /* permission bits */
-	bool empty;        /* a directory without entries, a file without bytes */
+	bool neutral; /* a file that git reads as if it were not there, as placeholders are */
 };
 
 /* The file system as the planner may ask it; tests give one of their own. */

@@ -6,8 +6,8 @@
  *
  *   hidden                  a mask; a veil if something below is to be readable
  *   readable below hidden   a hole
- *   readable below writable a read-only bind; a placeholder under a mask if it does not exist; a
- *                           link is pinned to itself
+ *   readable below writable a read-only bind; a placeholder if it does not exist; a link is pinned
+ *                           to itself
  *   writable                a bind
  *
  * T-11 Every writable directory above something that is not writable is bound onto itself (an
@@ -27,11 +27,6 @@
 #include <stdio.h>
 
 #define MIB (1024ULL * 1024)
-
-/* Placeholders: nobody can put anything in; and directories on the way to them, in which the
- * command may. The odd modes tell them from what people make. */
-#define MODE_RESERVED 0500
-#define MODE_PASSAGE  0711
 
 enum state {
 	STATE_HIDDEN = 0,
@@ -128,13 +123,6 @@ static void describe(struct koda_verdict reason, char *out, size_t size)
 		       reason.rule.len ? reason.rule.ptr : "");
 }
 
-/* Left behind by a run whose guardian was killed; or another run's. */
-static bool is_placeholder(const struct koda_look *look)
-{
-	return look->thing == KODA_THING_DIR && look->empty &&
-	       (look->mode == MODE_RESERVED || look->mode == MODE_PASSAGE);
-}
-
 /* What git reads as if it were not there; NULL for a name outside a git directory. */
 static const char *neutral_contents(struct koda_verdict reason)
 {
@@ -146,19 +134,20 @@ static const char *neutral_contents(struct koda_verdict reason)
 	return koda_span_is(name, "commondir") ? ".\n" : "";
 }
 
-static int hold(struct planner *p, struct koda_span path, unsigned int mode, const char *contents,
-		const char *why)
+static int hold(struct planner *p, struct koda_span path, const char *contents,
+		struct koda_verdict reason, const char *why)
 {
-	struct koda_op op = { .kind = contents ? KODA_OP_HOLD_FILE : KODA_OP_HOLD_DIR,
-			      .n2 = mode,
+	bool always = reason.why == KODA_WHY_PROJECT_NAME || reason.why == KODA_WHY_GIT;
+	struct koda_op op = { .kind = contents ? KODA_OP_HOLD_FILE : KODA_OP_HOLD,
+			      .flags = always ? 0 : KODA_OP_EXTRA,
 			      .text1 = path,
 			      .text2 = koda_span_of(contents ? contents : "") };
 
 	return koda_plan_add(p->plan, &op, why, p->err);
 }
 
-/* Binds every writable directory above path that is not a mount yet onto itself, topmost first;
- * those that do not exist are made. */
+/* Binds every writable directory above path that is not a mount yet onto itself, topmost first.
+ * One that does not exist ends it: it is reserved as a whole by a rule of its own. */
 static int anchor(struct planner *p, struct koda_span path, const char *why)
 {
 	struct koda_span above = parent_of(path);
@@ -172,22 +161,50 @@ static int anchor(struct planner *p, struct koda_span path, const char *why)
 	r = anchor(p, above, why); /* NOLINT(misc-no-recursion): bounded by the path's length */
 	if (r == KODA_OK)
 		r = look_at(p, above, &look);
-	if (r < 0)
-		return r;
-	if (look.thing == KODA_THING_MISSING || is_placeholder(&look)) {
-		r = hold(p, above, MODE_PASSAGE, NULL, why);
-		look = (struct koda_look){ .thing = KODA_THING_DIR };
-	}
 	if (r < 0 || look.thing != KODA_THING_DIR)
 		return r;
 	return add(p, KODA_OP_WRITABLE, above, &look, why);
+}
+
+/* The topmost directory on the way to path that does not exist, or path itself. */
+static int first_missing(struct planner *p, struct koda_span path, struct koda_span *ret_missing)
+{
+	struct koda_look look = { .thing = KODA_THING_MISSING };
+	int r = KODA_OK;
+
+	*ret_missing = path;
+	while (path.len > 1 && r == KODA_OK && look.thing == KODA_THING_MISSING) {
+		*ret_missing = path;
+		path = parent_of(path);
+		r = look_at(p, path, &look);
+	}
+	return r;
+}
+
+/* path does not exist, and must not come to exist. */
+static int reserve(struct planner *p, struct koda_span path, enum state state,
+		   struct koda_verdict reason, const char *why)
+{
+	const char *contents = neutral_contents(reason);
+	struct koda_span missing;
+	int r = first_missing(p, path, &missing);
+
+	/* Something above is missing too: that is reserved instead, and nothing fits below it. */
+	if (r == KODA_OK && missing.len < path.len)
+		contents = NULL;
+	if (r < 0 || koda_set_find(&p->mounted, missing) != KODA_SET_NONE)
+		return r;
+	r = hold(p, missing, contents, reason, why);
+	if (r < 0)
+		return r;
+	return add(p, state == STATE_HIDDEN && contents ? KODA_OP_MASK : KODA_OP_READONLY, missing,
+		   NULL, why);
 }
 
 /* path is writable by its surroundings and must not be. */
 static int protect(struct planner *p, struct koda_span path, enum state state,
 		   const struct koda_look *look, struct koda_verdict reason, bool has_hole)
 {
-	const char *contents = neutral_contents(reason);
 	char why[512];
 	int r;
 
@@ -197,14 +214,8 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 		return r;
 	if (look->thing == KODA_THING_LINK)
 		return add(p, KODA_OP_PIN, path, look, why);
-	if (look->thing == KODA_THING_MISSING || is_placeholder(look)) {
-		r = hold(p, path, MODE_RESERVED, contents, why);
-		if (r < 0)
-			return r;
-		/* What cannot be written but may be read is seen as empty, without an error. */
-		return add(p, state == STATE_HIDDEN ? KODA_OP_MASK : KODA_OP_READONLY, path, NULL,
-			   why);
-	}
+	if (look->thing == KODA_THING_MISSING || (look->neutral && neutral_contents(reason)))
+		return reserve(p, path, state, reason, why);
 	if (state == STATE_HIDDEN)
 		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
 	return add(p, KODA_OP_READONLY, path, look, why);

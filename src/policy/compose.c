@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-02. Composition is a meet: the result allows an access only if parent and child both do, so a
- * sub-agent can narrow what it was given and nothing else. A parent stands for what it states and
- * for the defaults of what it does not; a child only for what it states.
+ * T-02. Two policies become one that grants what each of them grants, and no more: whoever hands a
+ * sub-agent its own policy composed with a narrower one has given nothing away. A parent stands for
+ * what it states and for the defaults of what it does not; a child only for what it states.
  *
  *   denies                 union
- *   allow_read_within_deny a hole stays open only if every side that denies it has it
+ *   allow_read_within_deny a hole that one side has and the other side hides is closed
  *   allow_write            intersection by containment
  *   allowed_domains        see compose_net.c
  *   flags                  and; search depth: maximum; limits: minimum of what is stated

@@ -94,16 +94,23 @@ static bool see_whole_cover(void *ctx, const struct koda_hostmark *cover)
 	return meet_rule(&meet, cover, &narrower) && !narrower;
 }
 
+static struct koda_hostquery query_for(const struct koda_hostrule *rule)
+{
+	return (struct koda_hostquery){
+		.kind = rule->kind, .prefix = rule->prefix, .port = rule->port, .host = &rule->host
+	};
+}
+
 static int keep(struct collector *c, const struct koda_hostrule *rule)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(1024);
+	const struct koda_hostquery query = query_for(rule);
 	struct koda_hostrule copy = *rule;
 	int r;
 
 	/* What an earlier entry covers as a whole adds nothing but noise, and would make
 	 * compose(p, p) differ from p. */
-	if (!c->whole && koda_hostindex_covering(c->done, rule->kind, &rule->host, rule->prefix,
-						 see_whole_cover, &copy))
+	if (!c->whole && koda_hostindex_covering(c->done, &query, see_whole_cover, &copy))
 		return KODA_OK;
 	r = koda_hostrule_format(rule, &text, c->err);
 	if (r == KODA_OK)
@@ -129,9 +136,10 @@ static bool see_cover(void *ctx, const struct koda_hostmark *cover)
 static int collect(struct collector *c, const struct side *from, const struct koda_hostindex *with)
 {
 	for (size_t i = 0; i < from->count && c->failed == 0; i++) {
+		const struct koda_hostquery query = query_for(&from->rules[i]);
+
 		c->rule = &from->rules[i];
-		(void)koda_hostindex_covering(with, c->rule->kind, &c->rule->host, c->rule->prefix,
-					      see_cover, c);
+		(void)koda_hostindex_covering(with, &query, see_cover, c);
 	}
 	return c->failed;
 }

@@ -6,6 +6,7 @@
 #include "policy/policy.h"
 
 #include "base/diag.h"
+#include "base/show.h"
 #include "base/str.h"
 
 /* The writer keeps the first failure; later writes are ignored. */
@@ -25,35 +26,19 @@ static void puts_(struct writer *w, const char *text)
 	put(w, text, strlen(text));
 }
 
-static void put_byte(struct writer *w, const char *format, unsigned char byte)
+static void put_percent(struct writer *w, unsigned char byte)
 {
 	static const char hex[] = "0123456789ABCDEF";
-	const char digits[2] = { hex[byte >> 4], hex[byte & 15] };
+	const char text[] = { '%', hex[byte >> 4], hex[byte & 15] };
 
-	puts_(w, format);
-	put(w, digits, sizeof(digits));
+	put(w, text, sizeof(text));
 }
 
-/* The inside of a JSON string; text is valid UTF-8. DEL is escaped too, for terminals. */
+/* The inside of a JSON string; text is valid UTF-8. */
 static void put_escaped(struct writer *w, struct koda_span text)
 {
-	size_t start = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
-			continue;
-		put(w, text.ptr + start, i - start);
-		start = i + 1;
-		if (c == '"')
-			puts_(w, "\\\"");
-		else if (c == '\\')
-			puts_(w, "\\\\");
-		else
-			put_byte(w, "\\u00", c);
-	}
-	put(w, text.ptr + start, text.len - start);
+	if (w->failed == 0)
+		w->failed = koda_show_json(&w->text, text);
 }
 
 static void put_string(struct writer *w, struct koda_span text)
@@ -74,7 +59,7 @@ static void put_path(struct writer *w, struct koda_span path)
 		unsigned char c = (unsigned char)path.ptr[i];
 
 		if (c < 0x20 || c >= 0x7f || c == '%')
-			put_byte(w, "%", c);
+			put_percent(w, c);
 		else
 			put_escaped(w, (struct koda_span){ path.ptr + i, 1 });
 	}

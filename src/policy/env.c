@@ -15,8 +15,8 @@
 #define PORT_TEXT(n)  PORT_TEXT_(n)
 #define PORT_TEXT_(n) #n
 
-/* The proxy names and TMPDIR, TMP, TEMP, PWD of the original list are not copied: they get the
- * values that hold inside. */
+/* Proxy variables and TMPDIR, TMP, TEMP and PWD are missing here on purpose: the host's values mean
+ * nothing inside, so they are set afresh. */
 const char *const koda_env_base[] = { "HOME",       "USER",       "LOGNAME",  "SHELL",
 				      "LANG",       "LC_ALL",     "LC_CTYPE", "LC_MESSAGES",
 				      "LC_COLLATE", "LC_NUMERIC", "LC_TIME",  "TERM",

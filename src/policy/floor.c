@@ -63,8 +63,8 @@ static bool is_listed(const char *const *list, const char *name)
 }
 
 /* dir/name, or dir alone without a name. */
-static int mark(struct koda_pathindex *index, const char *dir, const char *name, enum koda_why why,
-		struct koda_error *err)
+static int mark_bits(struct koda_pathindex *index, const char *dir, const char *name, uint32_t bits,
+		     struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf joined = KODA_BUF_INIT(2 * KODA_PATH_MAX);
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
@@ -77,7 +77,13 @@ static int mark(struct koda_pathindex *index, const char *dir, const char *name,
 	if (r < 0)
 		return koda_fail_room(err, r, "the path");
 	r = koda_path_normalise(koda_buf_span(&joined), &path, err);
-	return r < 0 ? r : koda_pathindex_add(index, koda_buf_span(&path), 1U << why, err);
+	return r < 0 ? r : koda_pathindex_add(index, koda_buf_span(&path), bits, err);
+}
+
+static int mark(struct koda_pathindex *index, const char *dir, const char *name, enum koda_why why,
+		struct koda_error *err)
+{
+	return mark_bits(index, dir, name, 1U << why, err);
 }
 
 static int mark_all(struct koda_pathindex *index, const char *dir, const char *const *names,
@@ -110,6 +116,10 @@ static int mark_git_dir(struct koda_pathindex *index, const char *dir, bool allo
 	for (const char *const *name = koda_floor_git_names; *name && r == KODA_OK; name++)
 		if (!allow_git_config || !is_listed(koda_floor_git_configs, *name))
 			r = mark(index, dir, *name, KODA_WHY_GIT, err);
+	if (r == KODA_OK)
+		r = mark_bits(index, dir, NULL, KODA_FLOOR_GATE, err);
+	if (r == KODA_OK)
+		r = mark_bits(index, dir, "modules", KODA_FLOOR_FENCE, err);
 	return r;
 }
 
@@ -129,6 +139,8 @@ static int mark_project(struct koda_pathindex *index, const struct koda_place *p
 		r = mark_git_dir(index, *dir, allow_git_config, err);
 	if (r == KODA_OK)
 		r = mark_each(index, place->git_files, KODA_WHY_GIT, err);
+	if (r == KODA_OK)
+		r = mark_each(index, place->absent, KODA_WHY_PROJECT_NAME, err);
 	return r;
 }
 
@@ -179,6 +191,10 @@ int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 
 	if (r == KODA_OK)
 		r = mark_project(index, place, allow_git_config, err);
+	if (r == KODA_OK)
+		r = mark_each(index, place->guarded, KODA_WHY_CREDENTIALS, err);
+	if (r == KODA_OK)
+		r = mark_each(index, place->hidden, KODA_WHY_OWN_STATE, err);
 	if (r == KODA_OK)
 		r = mark_each(index, place->exec_dirs, KODA_WHY_EXEC_DIR, err);
 	if (r == KODA_OK)

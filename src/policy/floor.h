@@ -27,6 +27,12 @@ extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on writ
 	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_CREDENTIALS | 1U << KODA_WHY_PROJECT_NAME |     \
 	 1U << KODA_WHY_GIT | 1U << KODA_WHY_EXEC_DIR | 1U << KODA_WHY_KERNEL)
 
+/* Besides reasons: a fence closes what lies below it for writing, a gate below opens it again. A
+ * git directory's modules are fenced, and every submodule that exists is a gate: one that appears
+ * meanwhile could bring hooks of its own. */
+#define KODA_FLOOR_FENCE (1U << 30)
+#define KODA_FLOOR_GATE  (1U << 31)
+
 /* Adds the floor of a place to an index. Fails: POLICY for a path that is not absolute, NOMEM. */
 KODA_CHECK int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 			      bool allow_git_config, struct koda_error *err);

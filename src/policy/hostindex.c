@@ -3,6 +3,9 @@
 
 #include "base/diag.h"
 
+/* Lists up to this length are simply walked. */
+#define LONG_LIST 8
+
 /* The key of a net: family and prefix length, which no name label can start with, then the
  * bytes. */
 struct net_key {
@@ -83,11 +86,61 @@ static int make_room(struct koda_hostindex *index)
 	return KODA_OK;
 }
 
+/* The edge under which the rules of a long list with this port hang. */
+struct port_key {
+	char bytes[3];
+};
+
+static struct port_key port_key_of(bool below, uint16_t port)
+{
+	/* No name label starts with these bytes. */
+	return (struct port_key){ { below ? 2 : 1, (char)(port >> 8), (char)(port & 0xff) } };
+}
+
+static struct koda_hostlist *list_of(struct koda_hostindex *index, uint32_t node, bool below)
+{
+	return below ? &index->nodes[node].below : &index->nodes[node].exact;
+}
+
+/* Hangs a mark of a long list under its port. */
+static int file_by_port(struct koda_hostindex *index, uint32_t node, bool below, uint32_t mark)
+{
+	struct port_key key = port_key_of(below, index->marks[mark].port);
+	uint32_t at;
+	int r = koda_trie_add(&index->trie, node,
+			      (struct koda_span){ key.bytes, sizeof(key.bytes) }, &at);
+
+	if (r == KODA_OK)
+		r = make_room(index);
+	if (r < 0)
+		return r;
+	index->marks[mark].same = index->nodes[at].exact.first;
+	index->nodes[at].exact.first = mark;
+	return KODA_OK;
+}
+
+/* Puts a mark at the head of its list; a list that becomes long is filed by port as a whole. */
+static int put(struct koda_hostindex *index, uint32_t node, bool below, uint32_t mark)
+{
+	struct koda_hostlist *list = list_of(index, node, below);
+	uint32_t count = ++list->count;
+	int r = KODA_OK;
+
+	index->marks[mark].next = list->first;
+	list->first = mark;
+	if (count > LONG_LIST + 1)
+		return file_by_port(index, node, below, mark);
+	for (uint32_t m = mark; count == LONG_LIST + 1 && m && r == KODA_OK;
+	     m = index->marks[m].next)
+		r = file_by_port(index, node, below, m);
+	return r;
+}
+
 int koda_hostindex_add(struct koda_hostindex *index, const struct koda_hostrule *rule, uint32_t tag,
 		       struct koda_error *err)
 {
+	bool below = rule->kind == KODA_HOSTRULE_BELOW || rule->kind == KODA_HOSTRULE_ANY;
 	uint32_t node;
-	uint32_t *head;
 	uint32_t mark;
 	int r = find_place(index, rule, &node);
 
@@ -95,18 +148,15 @@ int koda_hostindex_add(struct koda_hostindex *index, const struct koda_hostrule 
 		r = make_room(index);
 	if (r < 0)
 		return koda_fail_room(err, r, "the list of host rules");
-	if (rule->kind == KODA_HOSTRULE_BELOW || rule->kind == KODA_HOSTRULE_ANY)
-		head = &index->nodes[node].below;
-	else
-		head = &index->nodes[node].exact;
 	mark = (uint32_t)++index->mark_count;
 	index->marks[mark] = (struct koda_hostmark){ .tag = tag,
-						     .next = *head,
 						     .port = rule->port,
 						     .kind = (uint8_t)rule->kind,
 						     .prefix = rule->prefix,
 						     .public_only = rule->public_only };
-	*head = mark;
+	r = put(index, node, below, mark);
+	if (r < 0)
+		return koda_fail_room(err, r, "the list of host rules");
 	if (rule->kind == KODA_HOSTRULE_NET)
 		index->prefixes[rule->host.addr.family == 6][rule->prefix / 64] |=
 			1ULL << (rule->prefix % 64);
@@ -121,19 +171,48 @@ void koda_hostindex_clear(struct koda_hostindex *index)
 	*index = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
 }
 
-static bool see_chain(const struct koda_hostindex *index, uint32_t mark, koda_hostindex_see *see,
-		      void *ctx)
+/* One question on its way through the index. */
+struct asking {
+	const struct koda_hostindex *index;
+	uint16_t port;
+	koda_hostindex_see *see;
+	void *ctx;
+};
+
+static bool see_filed(const struct asking *a, uint32_t node, bool below, uint16_t port)
 {
-	for (; mark; mark = index->marks[mark].next)
-		if (see(ctx, &index->marks[mark]))
+	struct port_key key = port_key_of(below, port);
+	uint32_t at = koda_trie_find(&a->index->trie, node,
+				     (struct koda_span){ key.bytes, sizeof(key.bytes) });
+	uint32_t mark = at == KODA_TRIE_NONE ? 0 : a->index->nodes[at].exact.first;
+
+	for (; mark; mark = a->index->marks[mark].same)
+		if (a->see(a->ctx, &a->index->marks[mark]))
 			return true;
 	return false;
 }
 
-static bool see_nets(const struct koda_hostindex *index, const struct koda_addr *addr,
-		     unsigned int bits, koda_hostindex_see *see, void *ctx)
+static bool see_list(const struct asking *a, uint32_t node, bool below)
 {
-	const uint64_t *prefixes = index->prefixes[addr->family == 6];
+	const struct koda_hostnode *n = &a->index->nodes[node];
+	const struct koda_hostlist *list = below ? &n->below : &n->exact;
+
+	if (list->count > LONG_LIST && a->port != 0)
+		return see_filed(a, node, below, 0) || see_filed(a, node, below, a->port);
+	for (uint32_t m = list->first; m; m = a->index->marks[m].next) {
+		const struct koda_hostmark *mark = &a->index->marks[m];
+
+		if (a->port != 0 && mark->port != 0 && mark->port != a->port)
+			continue;
+		if (a->see(a->ctx, mark))
+			return true;
+	}
+	return false;
+}
+
+static bool see_nets(const struct asking *a, const struct koda_addr *addr, unsigned int bits)
+{
+	const uint64_t *prefixes = a->index->prefixes[addr->family == 6];
 
 	for (unsigned int word = 0; word < 3; word++) {
 		for (uint64_t left = prefixes[word]; left; left &= left - 1) {
@@ -144,40 +223,38 @@ static bool see_nets(const struct koda_hostindex *index, const struct koda_addr 
 			if (prefix > bits)
 				return false;
 			key = key_of(addr, prefix);
-			node = koda_trie_find(&index->trie, KODA_TRIE_ROOT,
+			node = koda_trie_find(&a->index->trie, KODA_TRIE_ROOT,
 					      (struct koda_span){ key.bytes, key.len });
-			if (node != KODA_TRIE_NONE &&
-			    see_chain(index, index->nodes[node].exact, see, ctx))
+			if (node != KODA_TRIE_NONE && see_list(a, node, false))
 				return true;
 		}
 	}
 	return false;
 }
 
-bool koda_hostindex_covering(const struct koda_hostindex *index, enum koda_hostrule_kind kind,
-			     const struct koda_host *host, unsigned int prefix,
+bool koda_hostindex_covering(const struct koda_hostindex *index, const struct koda_hostquery *query,
 			     koda_hostindex_see *see, void *ctx)
 {
+	const struct asking a = { .index = index, .port = query->port, .see = see, .ctx = ctx };
+	size_t left = query->host->len;
 	uint32_t node = KODA_TRIE_ROOT;
-	size_t left = host->len;
 
 	if (index->mark_count == 0)
 		return false;
 	/* The root's "below" holds the rules for every host. */
-	if (see_chain(index, index->nodes[node].below, see, ctx))
+	if (see_list(&a, node, true))
 		return true;
-	if (kind == KODA_HOSTRULE_NET)
-		return see_nets(index, &host->addr, prefix, see, ctx);
+	if (query->kind == KODA_HOSTRULE_NET)
+		return see_nets(&a, &query->host->addr, query->prefix);
 	while (left > 0) {
-		struct koda_span label = last_label(host->name, &left);
+		struct koda_span label = last_label(query->host->name, &left);
 
 		node = koda_trie_find(&index->trie, node, label);
 		if (node == KODA_TRIE_NONE)
 			return false;
 		/* "*.a.b" covers what is below a.b, and another "*.a.b". */
-		if ((left > 0 || kind == KODA_HOSTRULE_BELOW) &&
-		    see_chain(index, index->nodes[node].below, see, ctx))
+		if ((left > 0 || query->kind == KODA_HOSTRULE_BELOW) && see_list(&a, node, true))
 			return true;
 	}
-	return kind == KODA_HOSTRULE_NAME && see_chain(index, index->nodes[node].exact, see, ctx);
+	return query->kind == KODA_HOSTRULE_NAME && see_list(&a, node, false);
 }

@@ -14,15 +14,22 @@
 struct koda_hostmark {
 	uint32_t tag;   /* the caller's */
 	uint32_t next;  /* next rule of the same name and kind; 0: none */
+	uint32_t same;  /* next one that also has the same port; kept for long lists only */
 	uint16_t port;  /* 0: any */
 	uint8_t kind;   /* enum koda_hostrule_kind */
 	uint8_t prefix; /* NET */
 	bool public_only;
 };
 
+/* Rules of one name and kind. A long list (many ports) is found by port as well. */
+struct koda_hostlist {
+	uint32_t first; /* mark; 0: none */
+	uint32_t count;
+};
+
 struct koda_hostnode {
-	uint32_t exact; /* first mark of rules for exactly this name or net; 0: none */
-	uint32_t below; /* first mark of rules for what lies below it */
+	struct koda_hostlist exact; /* for exactly this name or net */
+	struct koda_hostlist below; /* for what lies below it */
 };
 
 struct koda_hostindex {
@@ -46,11 +53,16 @@ KODA_CHECK int koda_hostindex_add(struct koda_hostindex *index, const struct kod
 void koda_hostindex_clear(struct koda_hostindex *index);
 
 /* Calls see for every rule whose hosts include all of the asked: the one name, what lies below a
- * name, or the net of prefix bits, whatever the ports. Least specific first; stops when see
- * returns true and then returns true itself. */
+ * name, or the net of prefix bits. With a port, rules for another port are left out; with 0 all are
+ * seen. Least specific host first; stops when see returns true and then returns true itself. */
 typedef bool koda_hostindex_see(void *ctx, const struct koda_hostmark *mark);
-bool koda_hostindex_covering(const struct koda_hostindex *index, enum koda_hostrule_kind kind,
-			     const struct koda_host *host, unsigned int prefix,
+struct koda_hostquery {
+	enum koda_hostrule_kind kind;
+	unsigned int prefix;
+	uint16_t port;
+	const struct koda_host *host;
+};
+bool koda_hostindex_covering(const struct koda_hostindex *index, const struct koda_hostquery *query,
 			     koda_hostindex_see *see, void *ctx);
 
 #define koda_auto_hostindex __attribute__((cleanup(koda_hostindex_clear)))

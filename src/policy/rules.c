@@ -2,11 +2,11 @@
 /*
  * The verdicts. One rule set answers for every enforcer:
  *
- *   read     the deepest of deny_read and allow_read_within_deny wins, deny on a tie
- *   write    inside allow_write, inside no deny_write_within_allow, below no deny_read: a hole
- *            re-opened for reading stays closed for writing
- *   connect  denied_domains, then allowed_domains (empty: every host), then the address guard:
- *            an address that is not public needs a rule that lists it or the exact name
+ *   read     hidden if the longest entry above the path is a deny; a hole of equal length loses
+ *   write    needs an allow above and no deny above, of writing or of reading: what a hole makes
+ *            visible again stays read-only
+ *   connect  first the denied patterns, then the allowed ones (none: any host), then the address
+ *            guard: whatever is not a public address has to be listed, itself or by exact name
  *
  * The floor comes first and nothing re-opens it. Anything malformed is denied.
  */
@@ -182,6 +182,7 @@ struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char 
 {
 	struct koda_verdict now = plain(KODA_DENY, KODA_WHY_DEFAULT);
 	struct koda_verdict refused = now;
+	struct koda_verdict fence = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
 	struct koda_span target = { path, len };
 	struct koda_pathwalk walk;
 
@@ -193,11 +194,17 @@ struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char 
 
 		if (walk.marks & KODA_FLOOR_MARKS)
 			return verdict(KODA_DENY, why, walk.rule);
+		if (walk.marks & KODA_FLOOR_GATE)
+			fence = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
+		if (walk.marks & KODA_FLOOR_FENCE)
+			fence = verdict(KODA_DENY, KODA_WHY_GIT, walk.rule);
 		if (why != KODA_WHY_DEFAULT)
 			refused = verdict(KODA_DENY, why, walk.rule);
 		if (walk.marks & MARK(ALLOW_WRITE))
 			now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk.rule);
 	}
+	if (fence.answer == KODA_DENY)
+		return fence;
 	return refused.why != KODA_WHY_DEFAULT ? refused : now;
 }
 
@@ -238,10 +245,14 @@ static struct question ask(const struct koda_rules *rules, const struct koda_hos
 			   uint16_t port, unsigned int guard_bits)
 {
 	struct question q = { .port = port, .guard_bits = guard_bits };
-	enum koda_hostrule_kind kind = host->is_addr ? KODA_HOSTRULE_NET : KODA_HOSTRULE_NAME;
-	unsigned int prefix = host->is_addr ? koda_addr_bits(&host->addr) : 0;
+	const struct koda_hostquery query = {
+		.kind = host->is_addr ? KODA_HOSTRULE_NET : KODA_HOSTRULE_NAME,
+		.prefix = host->is_addr ? koda_addr_bits(&host->addr) : 0,
+		.port = port,
+		.host = host,
+	};
 
-	(void)koda_hostindex_covering(&rules->hosts, kind, host, prefix, see_rule, &q);
+	(void)koda_hostindex_covering(&rules->hosts, &query, see_rule, &q);
 	return q;
 }
 

@@ -83,8 +83,8 @@ static int spawn(struct koda_command *command, const struct ends *ends, struct k
 		{ ends->life[1], KODA_STAGE2_LIFE_FD },
 	};
 
-	return koda_proc_spawn(&command->guardian, KODA_STAGE2_PATH, argv, envp, give,
-			       KODA_ARRAY_LEN(give), err);
+	return koda_proc_spawn(&command->guardian, KODA_HELPER_DIR "/koda-sandbox-stage2", argv,
+			       envp, give, KODA_ARRAY_LEN(give), err);
 }
 
 /* Our ends become the command's; input from nowhere is an end of file at once. */

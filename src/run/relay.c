@@ -134,7 +134,7 @@ void koda_relay_finish(struct koda_relay *relay)
 		dropped && relay->tail_size ? (size_t)(relay->tail_total % relay->tail_size) : 0;
 	char line[80];
 
-	if (relay->to < 0 || (!relay->tail && kept == 0))
+	if (relay->to < 0 || (!dropped && kept == 0))
 		return;
 	if (dropped) {
 		int n = snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",

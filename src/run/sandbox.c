@@ -7,7 +7,9 @@
 #include "policy/policy.h"
 #include "run/world.h"
 
+#include <errno.h>
 #include <koda/env.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Pathname sockets in a form that rules can name. */
@@ -33,7 +35,21 @@ static int load_policy(struct koda_sandbox *sandbox, const struct koda_policy *p
 		       : koda_policy_for_trust(sandbox->trust, sandbox->site.root, &sandbox->policy,
 					       err);
 
-	return r < 0 ? r : koda_site_resolve_policy(sandbox->policy, err);
+	return r < 0 ? r : koda_site_resolve_policy(&sandbox->site, sandbox->policy, err);
+}
+
+/* A command needs somewhere to be; policies may speak of roots that do not exist yet. */
+static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	struct stat st;
+
+	if (stat(sandbox->site.root, &st) < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, sandbox->site.root,
+				    "the project root cannot be used");
+	if (!S_ISDIR(st.st_mode))
+		return koda_fail_at(err, KODA_E_INVALID, 0, sandbox->site.root,
+				    "the project root is not a directory");
+	return KODA_OK;
 }
 
 /* The search depth has a floor of its own for what lies below the root. */
@@ -43,6 +59,10 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 	int r = koda_world_scan(sandbox->site.root, koda_policy_search_depth(sandbox->policy),
 				&sandbox->site.git_dirs, &sandbox->site.git_files, err);
 
+	if (r == KODA_OK)
+		r = koda_site_note_absent(&sandbox->site, err);
+	if (r == KODA_OK)
+		r = koda_site_note_aliases(&sandbox->site, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(&sandbox->site);
@@ -62,6 +82,8 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 		r = koda_strv_add(&sandbox->host_env, *env, err);
 	if (r == KODA_OK)
 		r = koda_site_load(&sandbox->site, options->root, options->host_env, err);
+	if (r == KODA_OK)
+		r = check_root(sandbox, err);
 	if (r == KODA_OK)
 		r = load_policy(sandbox, options->policy, err);
 	if (r == KODA_OK)

@@ -4,24 +4,34 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "policy/floor.h"
 #include "policy/root.h"
+#include "wire/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <koda/policy.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The value of name in environ, or NULL if it is unset, empty or no absolute path: the XDG rules
- * say to ignore relative ones, and a relative HOME or PATH entry means nothing here. */
-static const char *absolute_value(const char *const *environ_, const char *name)
+/* The value of name, whatever it is, or NULL. */
+static const char *raw_value(const char *const *environ_, const char *name)
 {
 	size_t len = strlen(name);
 
 	for (; environ_ && *environ_; environ_++)
 		if (strncmp(*environ_, name, len) == 0 && (*environ_)[len] == '=')
-			return (*environ_)[len + 1] == '/' ? *environ_ + len + 1 : NULL;
+			return *environ_ + len + 1;
 	return NULL;
+}
+
+/* The value of name in environ, or NULL if it is unset, empty or no absolute path: the XDG rules
+ * say to ignore relative ones, and a relative HOME or PATH entry means nothing here. */
+static const char *absolute_value(const char *const *environ_, const char *name)
+{
+	const char *value = raw_value(environ_, name);
+
+	return value && value[0] == '/' ? value : NULL;
 }
 
 /* Keeps where the variable's directory really is; unset stays NULL. */
@@ -64,19 +74,12 @@ static int add_with_links(struct koda_strv *list, const char *path, struct koda_
 	return r;
 }
 
-/* T-05 a directory where the host finds its programs: the absolute entries of PATH. */
-static int load_exec_dirs(struct koda_site *site, const char *const *environ_,
-			  struct koda_error *err)
+/* Every absolute entry of a list like PATH. */
+static int add_each_dir(struct koda_site *site, const char *rest, struct koda_error *err)
 {
-	const char *rest = absolute_value(environ_, "PATH");
-	size_t name_len = strlen("PATH=");
 	int r = KODA_OK;
 
-	/* absolute_value gives nothing when the first entry is relative; look at the raw text. */
-	for (; !rest && environ_ && *environ_; environ_++)
-		if (strncmp(*environ_, "PATH=", name_len) == 0)
-			rest = *environ_ + name_len;
-	while (rest && *rest && r == KODA_OK) {
+	while (*rest && r == KODA_OK) {
 		size_t len = strcspn(rest, ":");
 
 		if (rest[0] == '/') {
@@ -88,6 +91,72 @@ static int load_exec_dirs(struct koda_site *site, const char *const *environ_,
 		rest += *rest == ':';
 	}
 	return r;
+}
+
+/* T-05 a directory where the host finds its programs: the absolute entries of PATH, the usual ones
+ * whatever PATH says, and where our own are. */
+static int load_exec_dirs(struct koda_site *site, const char *const *environ_,
+			  struct koda_error *err)
+{
+	static const char usual[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	const char *path = raw_value(environ_, "PATH");
+	int r = add_with_links(&site->exec_dirs, KODA_HELPER_DIR, err);
+
+	if (r == KODA_OK)
+		r = add_each_dir(site, usual, err);
+	return r < 0 || !path ? r : add_each_dir(site, path, err);
+}
+
+/* Field number i of a line of /etc/passwd, ended in place; NULL if there are fewer. */
+static char *passwd_field(char *line, unsigned int i)
+{
+	for (; i > 0; i--) {
+		line = strchr(line, ':');
+		if (!line)
+			return NULL;
+		line++;
+	}
+	line[strcspn(line, ":")] = '\0';
+	return line;
+}
+
+/* The user's home as the system's table has it, whatever HOME says. Read directly, because the C
+ * library's lookup would load plug-ins into a static program. */
+static int load_table_home(struct koda_site *site, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)16 << 20);
+	koda_auto_fd int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	char uid[16];
+	int r = KODA_OK;
+
+	if (fd < 0 || koda_fd_read_all(fd, &text, NULL) < 0 || !text.ptr)
+		return KODA_OK;
+	(void)snprintf(uid, sizeof(uid), "%u", getuid());
+	for (char *line = text.ptr; line && *line && !site->table_home && r == KODA_OK;) {
+		char *end = strchr(line, '\n');
+		char *home;
+		char *id;
+
+		if (end)
+			*end = '\0';
+		home = passwd_field(line, 5);
+		id = home ? passwd_field(line, 2) : NULL;
+		if (id && strcmp(id, uid) == 0 && home[0] == '/')
+			r = koda_path_resolve(home, &site->table_home, err);
+		line = end ? end + 1 : NULL;
+	}
+	return r;
+}
+
+/* Where the session's sockets are unless something else says so. */
+static int load_runtime_dir(struct koda_site *site, struct koda_error *err)
+{
+	char dir[64];
+
+	if (site->runtime_dir)
+		return KODA_OK;
+	(void)snprintf(dir, sizeof(dir), "/run/user/%u", getuid());
+	return koda_path_resolve(dir, &site->runtime_dir, err);
 }
 
 int koda_site_load(struct koda_site *site, const char *root, const char *const *environ_,
@@ -105,10 +174,20 @@ int koda_site_load(struct koda_site *site, const char *root, const char *const *
 	if (r == KODA_OK)
 		r = load_dir(environ_, "XDG_RUNTIME_DIR", &site->runtime_dir, err);
 	if (r == KODA_OK)
+		r = load_table_home(site, err);
+	if (r == KODA_OK && !site->home && site->table_home)
+		r = koda_path_resolve(site->table_home, &site->home, err);
+	if (r == KODA_OK)
+		r = load_runtime_dir(site, err);
+	if (r == KODA_OK)
 		r = load_exec_dirs(site, environ_, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(site);
+	r = koda_root_check(&place, err);
+	if (r < 0 || !site->table_home)
+		return r;
+	place.home = site->table_home;
 	return koda_root_check(&place, err);
 }
 
@@ -116,12 +195,16 @@ void koda_site_clear(struct koda_site *site)
 {
 	free(site->root);
 	free(site->home);
+	free(site->table_home);
 	free(site->config_home);
 	free(site->state_home);
 	free(site->runtime_dir);
 	koda_strv_clear(&site->exec_dirs);
 	koda_strv_clear(&site->git_dirs);
 	koda_strv_clear(&site->git_files);
+	koda_strv_clear(&site->absent);
+	koda_strv_clear(&site->guarded);
+	koda_strv_clear(&site->hidden);
 	*site = (struct koda_site)KODA_SITE_INIT;
 }
 
@@ -136,6 +219,9 @@ struct koda_place koda_site_place(const struct koda_site *site)
 		.exec_dirs = (const char *const *)site->exec_dirs.items,
 		.git_dirs = (const char *const *)site->git_dirs.items,
 		.git_files = (const char *const *)site->git_files.items,
+		.absent = (const char *const *)site->absent.items,
+		.guarded = (const char *const *)site->guarded.items,
+		.hidden = (const char *const *)site->hidden.items,
 	};
 }
 
@@ -180,6 +266,47 @@ static int note_git(struct koda_site *site, const char *dir, struct koda_error *
 	return add_once(&site->git_files, dot_git, err);
 }
 
+/* For each name with a directory in it: is that directory below dir there? */
+static int note_absent_below(struct koda_site *site, const char *dir, const char *const *names,
+			     struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (; *names && r == KODA_OK; names++) {
+		const char *slash = strchr(*names, '/');
+		koda_auto_free char *name =
+			slash ? strndup(*names, (size_t)(slash - *names)) : NULL;
+		koda_auto_free char *path = NULL;
+		struct stat st;
+
+		if (!slash)
+			continue;
+		if (!name)
+			return koda_fail_nomem(err);
+		r = koda_path_join(dir, name, &path, err);
+		if (r == KODA_OK && (lstat(path, &st) < 0 || koda_hold_is_node(st.st_mode)))
+			r = add_once(&site->absent, path, err);
+	}
+	return r;
+}
+
+int koda_site_note_absent(struct koda_site *site, struct koda_error *err)
+{
+	koda_auto_free char *git = NULL;
+	struct stat st;
+	int r = note_absent_below(site, site->root, koda_floor_project_names, err);
+
+	if (r == KODA_OK)
+		r = koda_path_join(site->root, ".git", &git, err);
+	if (r == KODA_OK && (lstat(git, &st) < 0 || koda_hold_is_node(st.st_mode)))
+		r = add_once(&site->absent, git, err);
+	else if (r == KODA_OK && S_ISDIR(st.st_mode))
+		r = note_absent_below(site, git, koda_floor_git_names, err);
+	for (size_t i = 0; i < site->git_dirs.len && r == KODA_OK; i++)
+		r = note_absent_below(site, site->git_dirs.items[i], koda_floor_git_names, err);
+	return r;
+}
+
 /* Every directory from the root of the file system down to path. */
 static int note_git_above(struct koda_site *site, const char *path, struct koda_error *err)
 {
@@ -211,74 +338,4 @@ int koda_site_see(struct koda_site *site, const char *target, char **ret_lexical
 	*ret_lexical = KODA_TAKE(lexical);
 	*ret_resolved = KODA_TAKE(resolved);
 	return KODA_OK;
-}
-
-/* Is path inside one of the directories? */
-static bool is_inside(const struct koda_strv *dirs, const char *path)
-{
-	for (size_t i = 0; i < dirs->len; i++)
-		if (koda_path_covers(koda_span_of(dirs->items[i]), koda_span_of(path)))
-			return true;
-	return false;
-}
-
-/* Where the command may write, as the kernel will see it: links resolved. */
-static int load_writable(const struct koda_policy *policy, struct koda_strv *dirs,
-			 struct koda_error *err)
-{
-	int r = KODA_OK;
-
-	for (size_t i = 0; i < koda_policy_count(policy, KODA_LIST_ALLOW_WRITE) && r == KODA_OK;
-	     i++) {
-		char *resolved = NULL;
-
-		r = koda_path_resolve(koda_policy_get(policy, KODA_LIST_ALLOW_WRITE, i).ptr,
-				      &resolved, err);
-		if (r == KODA_OK)
-			r = koda_strv_take(dirs, resolved, err);
-	}
-	return r;
-}
-
-/* T-06 where path leads, and whether a link on the way lies where the command may write. */
-static int resolve_entry(const struct koda_strv *writable, const char *path, char **ret_resolved,
-			 bool *ret_planted, struct koda_error *err)
-{
-	koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
-	int r = koda_path_trace(path, ret_resolved, &links, err);
-
-	*ret_planted = false;
-	for (size_t i = 0; i < links.len; i++)
-		*ret_planted = *ret_planted || is_inside(writable, links.items[i]);
-	return r;
-}
-
-static int resolve_list(struct koda_policy *policy, enum koda_list list,
-			const struct koda_strv *writable, struct koda_error *err)
-{
-	bool allows = list == KODA_LIST_ALLOW_WRITE || list == KODA_LIST_ALLOW_READ_WITHIN_DENY;
-	size_t count = koda_policy_count(policy, list);
-	int r = KODA_OK;
-
-	for (size_t i = 0; i < count && r == KODA_OK; i++) {
-		koda_auto_free char *resolved = NULL;
-		bool planted = false;
-
-		r = resolve_entry(writable, koda_policy_get(policy, list, i).ptr, &resolved,
-				  &planted, err);
-		if (r == KODA_OK && !(allows && planted))
-			r = koda_policy_add(policy, list, resolved, strlen(resolved), err);
-	}
-	return r;
-}
-
-int koda_site_resolve_policy(struct koda_policy *policy, struct koda_error *err)
-{
-	koda_auto_strv struct koda_strv writable = KODA_STRV_INIT;
-	int r = load_writable(policy, &writable, err);
-
-	for (int list = KODA_LIST_DENY_READ; list <= KODA_LIST_DENY_WRITE_WITHIN_ALLOW; list++)
-		if (r == KODA_OK)
-			r = resolve_list(policy, (enum koda_list)list, &writable, err);
-	return r;
 }

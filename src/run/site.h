@@ -17,12 +17,16 @@ struct koda_policy;
 struct koda_site {
 	char *root;        /* owned; symbolic links resolved */
 	char *home;        /* owned; NULL if unknown */
+	char *table_home;  /* owned; what /etc/passwd says, NULL if nothing */
 	char *config_home; /* owned; NULL if not set */
 	char *state_home;  /* owned; NULL if not set */
 	char *runtime_dir; /* owned; NULL if not set */
 	struct koda_strv exec_dirs;
 	struct koda_strv git_dirs;
 	struct koda_strv git_files;
+	struct koda_strv absent;
+	struct koda_strv guarded;
+	struct koda_strv hidden;
 };
 
 #define KODA_SITE_INIT                                                                             \
@@ -40,17 +44,26 @@ void koda_site_clear(struct koda_site *site);
 /* Borrowed from site. */
 struct koda_place koda_site_place(const struct koda_site *site);
 
+/* Notes which directories that would hold a protected name do not exist: those of the project and
+ * of every git directory known so far. Fails: NOMEM. */
+KODA_CHECK int koda_site_note_absent(struct koda_site *site, struct koda_error *err);
+
+/* Follows the protected names that are links (alias.c). Fails: SYS, NOMEM. */
+KODA_CHECK int koda_site_note_aliases(struct koda_site *site, struct koda_error *err);
+
 /* Makes target absolute (against the working directory), resolves links as far as it exists,
  * and notes the git directories on its way, so that rules built afterwards know them. Both
  * spellings are given back: as named (lexical) and as resolved; owned by the caller. */
 KODA_CHECK int koda_site_see(struct koda_site *site, const char *target, char **ret_lexical,
 			     char **ret_resolved, struct koda_error *err);
 
-/* Adds, for every path of policy that goes through a symbolic link, the place it leads to, so
- * that rules mean objects and not spellings. An allow entry is not followed through a link that
- * lies where the policy lets the command write: the command may have planted it.
- * Fails: SYS, LIMIT, NOMEM. */
-KODA_CHECK int koda_site_resolve_policy(struct koda_policy *policy, struct koda_error *err);
+/* Makes the paths of a policy mean objects and not spellings. A deny entry is kept and what it
+ * leads to is added; an allow entry or a hole is replaced by what it leads to, or dropped if a link
+ * on the way lies in the project or where the policy lets the command write: the command may have
+ * planted it. Composition compares paths as they are written, so parent and child are both
+ * resolved before they are composed, never after. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *policy,
+					struct koda_error *err);
 
 #define koda_auto_site __attribute__((cleanup(koda_site_clear)))
 

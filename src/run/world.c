@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "wire/hold.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,20 +15,19 @@
 /* Directories looked at in one scan; more than this is told, not skipped. */
 #define SCAN_MAX 200000
 
-static bool is_empty_dir(const char *path)
+/* Read-only and empty, or just "." as in a commondir that leads nowhere else. */
+static bool is_neutral(const char *path, const struct stat *st)
 {
-	koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
-	bool empty = true;
+	koda_auto_fd int fd = -1;
+	char contents[4];
 
-	if (!dir)
+	if (!S_ISREG(st->st_mode) || (st->st_mode & 07777) != 0444 || st->st_size > 2)
 		return false;
-	(void)koda_take_fd(&fd); /* the stream owns it now */
-	while (empty && (entry = readdir(dir)))
-		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-	(void)closedir(dir);
-	return empty;
+	if (st->st_size == 0)
+		return true;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && read(fd, contents, sizeof(contents)) == 2 &&
+	       memcmp(contents, ".\n", 2) == 0;
 }
 
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
@@ -41,17 +41,14 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 			return KODA_OK;
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look at");
 	}
+	if (koda_hold_is_node(st.st_mode))
+		return KODA_OK;
 	ret_look->thing = S_ISDIR(st.st_mode)   ? KODA_THING_DIR
 			  : S_ISLNK(st.st_mode) ? KODA_THING_LINK
 						: KODA_THING_OTHER;
+	ret_look->neutral = is_neutral(path, &st);
 	ret_look->dev = st.st_dev;
 	ret_look->ino = st.st_ino;
-	ret_look->mode = st.st_mode & 07777;
-	/* Only what could be a placeholder is worth opening. */
-	if (S_ISDIR(st.st_mode) && (ret_look->mode == 0500 || ret_look->mode == 0711))
-		ret_look->empty = is_empty_dir(path);
-	else
-		ret_look->empty = S_ISREG(st.st_mode) && st.st_size == 0;
 	return KODA_OK;
 }
 
@@ -126,6 +123,58 @@ static int scan_dir(struct queue *queue, const char *path, bool descend, struct 
 	return read_subdirs(queue, fd, path, expected, err);
 }
 
+/* Is this directory a git directory, or does it look enough like one to be made into one? */
+static bool looks_like_git(int fd)
+{
+	static const char *const parts[] = { "HEAD", "config", "objects", "hooks", "commondir" };
+	struct stat st;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
+		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
+/* The git directories of submodules (their names may have several components) and worktrees. */
+static int scan_below_git(const char *git_dir, const char *name, struct koda_strv *git_dirs,
+			  struct koda_error *err)
+{
+	struct queue queue = { .dirs = KODA_STRV_INIT };
+	int r = note(&queue.dirs, git_dir, name, err);
+
+	for (size_t i = 0; r == KODA_OK && i < queue.dirs.len && i < SCAN_MAX; i++) {
+		const char *path = queue.dirs.items[i];
+		koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (i > 0 && looks_like_git(fd))
+			r = koda_strv_add(git_dirs, path, err);
+		else
+			r = read_subdirs(&queue, fd, path, SIZE_MAX, err);
+	}
+	koda_strv_clear(&queue.dirs);
+	return r;
+}
+
+/* git_dirs grows while it is read: a submodule has modules of its own. */
+static int scan_git_dirs(struct koda_strv *git_dirs, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < git_dirs->len && i < SCAN_MAX && r == KODA_OK; i++) {
+		/* A copy: the list may move when it grows. */
+		koda_auto_free char *dir = strdup(git_dirs->items[i]);
+
+		if (!dir)
+			return koda_fail_nomem(err);
+		r = scan_below_git(dir, "modules", git_dirs, err);
+		if (r == KODA_OK)
+			r = scan_below_git(dir, "worktrees", git_dirs, err);
+	}
+	return r;
+}
+
 int koda_world_scan(const char *root, unsigned int depth, struct koda_strv *git_dirs,
 		    struct koda_strv *git_files, struct koda_error *err)
 {
@@ -148,7 +197,7 @@ int koda_world_scan(const char *root, unsigned int depth, struct koda_strv *git_
 				     git_dirs, git_files, err);
 	}
 	koda_strv_clear(&queue.dirs);
-	return r;
+	return r < 0 ? r : scan_git_dirs(git_dirs, err);
 }
 
 int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)

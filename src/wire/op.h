@@ -27,7 +27,7 @@ enum koda_op_text {
 /* Kind, name in listings, what text1 and text2 are. Order matters nowhere but in the enum. */
 #define KODA_OPS(X)                                                                                \
 	/* on the host, before any namespace; removed again by the guardian */                     \
-	X(HOLD_DIR, "hold-dir", PATH, NONE)    /* an empty directory at a protected name */        \
+	X(HOLD, "hold", PATH, NONE) /* a node that nobody can use, at a protected name */          \
 	X(HOLD_FILE, "hold-file", PATH, BYTES) /* a neutral file with contents text2 */            \
 	/* the mount view; n1, n2: device and inode that the path had when planned, or 0 */        \
 	X(WRITABLE, "writable", PATH, NONE)  /* the tree at text1 onto itself, writable */         \
@@ -71,6 +71,8 @@ struct koda_op {
 
 /* Flag of a mount op: the tree is cloned when its turn comes, from the view made so far. */
 #define KODA_OP_LATE 1U
+/* Flag of a placeholder: not every run in this project would have it. */
+#define KODA_OP_EXTRA 8U
 /* Flag of NET: descriptor 0 is a terminal of the command's own. */
 #define KODA_OP_TERMINAL 4U
 /* Flag of a tmpfs: read-only once everything is in place. */

@@ -10,6 +10,8 @@
 static void *scratch;
 static const char *dir; /* the same, to read */
 
+static char elsewhere[] = "/no/such/project";
+
 static int keep(struct koda_site *site, int r, void **ret, struct koda_error *err)
 {
 	struct koda_site *kept = r == KODA_OK ? malloc(sizeof(*kept)) : NULL;
@@ -105,7 +107,7 @@ static int resolve_policy(void **ret, struct koda_error *err)
 			r = koda_policy_add(policy, *list, path, strlen(path), err);
 	}
 	if (r == KODA_OK)
-		r = koda_site_resolve_policy(policy, err);
+		r = koda_site_resolve_policy(&(struct koda_site){ .root = elsewhere }, policy, err);
 	if (r == KODA_OK)
 		*ret = policy;
 	else

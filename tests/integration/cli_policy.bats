@@ -271,7 +271,18 @@ setup() {
 	answers 1 "deny write $project/src/x (fs.deny_read: $project/src)"
 }
 
+@test "check: a directory that would hold a protected name is reserved until it is there" {
+	for name in .git .koda .claude; do
+		koda policy check write "$name/harmless"
+		answers 1 "deny write $project/$name/harmless (floor.project: $project/$name)"
+		mkdir "$name"
+		koda policy check write "$name/harmless"
+		answers 0 "allow write $project/$name/harmless (fs.allow_write: $project)"
+	done
+}
+
 @test "check: the floor of the project" {
+	mkdir -p .git/info .koda .claude
 	for name in .koda/agents/a .koda/skills/s .mcp.json .vscode/tasks.json .idea/x .cursor/x \
 		.codex/x .claude/agents/a .claude/commands/c .claude/settings.json \
 		.claude/settings.local.json .envrc; do
@@ -291,6 +302,7 @@ setup() {
 }
 
 @test "check: no policy names the floor away" {
+	mkdir .git
 	policy="{\"fs\":{\"allow_write\":[\"/\",\"$project/.git/hooks\",\"$HOME/.ssh\",\"$HOME/.config/koda/db\"],\"allow_git_config\":true}}"
 	for path in .git/hooks/x .vscode/x "$HOME/.ssh/config" "$HOME/.config/gh/x" "$HOME/.netrc" \
 		"$HOME/.config/koda/db/keys" /proc/sys/kernel/core_pattern /sys/x; do
@@ -378,18 +390,18 @@ setup() {
 	json_is 'd["rule"]' null
 	json_is 'd["why"]' default
 	koda policy check --json connect github.com
-	json_is d '{"verdict": "allow", "access": "connect", "target": "github.com", "port": 443, "why": "net.allowed_domains", "rule": "github.com:443"}'
+	json_is d '{"verdict": "allow", "access": "connect", "target": "github.com", "canonical": "github.com", "port": 443, "why": "net.allowed_domains", "rule": "github.com:443"}'
 }
 
 # --- check: hosts ---
 
 @test "check: developer hosts, on their ports" {
 	koda policy check connect crates.io
-	answers 0 'allow connect crates.io:443 (net.allowed_domains: crates.io:443)'
+	answers 0 'allow connect crates.io:443 (net.allowed_domains: crates.io:443); its addresses are checked when connecting'
 	koda policy check connect github.com:22
-	answers 0 'allow connect github.com:22 (net.allowed_domains: github.com:22)'
+	answers 0 'allow connect github.com:22 (net.allowed_domains: github.com:22); its addresses are checked when connecting'
 	koda policy check connect raw.githubusercontent.com:443
-	answers 0 'allow connect raw.githubusercontent.com:443 (net.allowed_domains: *.githubusercontent.com:443)'
+	answers 0 'allow connect raw.githubusercontent.com:443 (net.allowed_domains: *.githubusercontent.com:443); its addresses are checked when connecting'
 	koda policy check connect crates.io:22
 	answers 1 'deny connect crates.io:22 (default: not in net.allowed_domains)'
 	koda policy check connect example.org:443
@@ -422,7 +434,7 @@ setup() {
 
 @test "check: both lists empty allow every public address and nothing else" {
 	koda policy check --policy-fd 3 connect example.org:8080 3<<<'{}'
-	answers 0 'allow connect example.org:8080 (default: net.allowed_domains is empty)'
+	answers 0 'allow connect example.org:8080 (default: net.allowed_domains is empty); its addresses are checked when connecting'
 	for host in 127.0.0.1 10.1.2.3 192.168.0.1 169.254.169.254 100.64.0.1 ::1 fe80::1 fd00::1 \
 		'[::ffff:10.0.0.1]:80' 64:ff9b::a00:1 2002:7f00:1::; do
 		koda policy check --policy-fd 3 connect "$host" 3<<<'{}'

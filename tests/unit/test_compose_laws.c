@@ -236,9 +236,11 @@ static void check_scalars(const struct koda_policy *a, const struct koda_policy 
 	for (int i = 0; i < KODA_FLAG_COUNT; i++)
 		assert_true(ab->flags[i].on ==
 			    (a->flags[i].on && (b->flags[i].on || !b->flags[i].stated)));
-	assert_true(ab->ask <= a->ask && ab->ask <= b->ask);
-	assert_true(ab->search_depth >= a->search_depth);
-	assert_true(!b->depth_stated || ab->search_depth >= b->search_depth);
+	assert_int_equal(ab->ask, a->ask < b->ask ? a->ask : b->ask);
+	if (b->depth_stated && b->search_depth > a->search_depth)
+		assert_int_equal(ab->search_depth, b->search_depth);
+	else
+		assert_int_equal(ab->search_depth, a->search_depth);
 }
 
 static void composed_allows_exactly_what_both_allow(void **state)

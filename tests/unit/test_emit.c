@@ -161,6 +161,13 @@ static void paths_are_written_as_text_if_they_are_text(void **state)
 		{ "/\xc3\xa9\xf0\x9f\x98\x80", "\"/\xc3\xa9\xf0\x9f\x98\x80\"" },
 		{ "/\x01\x1f\x7f\t\r", "\"/\\u0001\\u001F\\u007F\\u0009\\u000D\"" },
 		{ "/'\"\\", "\"/'\\\"\\\\\"" },
+		/* What is text and still deceives a reader. */
+		{ "/\xc2\x80\xc2\x9f\xc2\xa0", "\"/\\u0080\\u009F\xc2\xa0\"" },
+		{ "/\xc2\xad\xd8\x9c\xef\xbb\xbf", "\"/\\u00AD\\u061C\\uFEFF\"" },
+		{ "/\xe2\x80\x8b\xe2\x80\x8f\xe2\x80\x90", "\"/\\u200B\\u200F\xe2\x80\x90\"" },
+		{ "/\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xae", "\"/\xe2\x80\xa7\\u2028\\u202E\"" },
+		{ "/\xe2\x81\xa0\xe2\x81\xaf\xe2\x81\xb0", "\"/\\u2060\\u206F\xe2\x81\xb0\"" },
+		{ "/\xf3\xa0\x80\x81\xf3\xa0\x81\xbf", "\"/\\uDB40\\uDC01\\uDB40\\uDC7F\"" },
 		{ "/\xff", "\"%/%FF\"" },
 		{ "/100%\xff", "\"%/100%25%FF\"" },
 		{ "/\xc3\xa9\xc3", "\"%/%C3%A9%C3\"" },

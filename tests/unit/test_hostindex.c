@@ -38,7 +38,11 @@ static bool see(void *ctx, const struct koda_hostmark *mark)
 static bool covering(const struct koda_hostindex *index, const struct koda_hostrule *rule,
 		     struct sight *sight)
 {
-	return koda_hostindex_covering(index, rule->kind, &rule->host, rule->prefix, see, sight);
+	return koda_hostindex_covering(index,
+				       &(struct koda_hostquery){ .kind = rule->kind,
+								 .prefix = rule->prefix,
+								 .host = &rule->host },
+				       see, sight);
 }
 
 /* The definition: do cover's hosts include all of rule's? */

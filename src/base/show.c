@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/show.h"
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+/* What is never shown as it is, in order. */
+static const struct {
+	uint32_t first;
+	uint32_t last;
+} unsafe[] = {
+	{ 0x0000, 0x001f },   /* controls */
+	{ 0x007f, 0x009f },   /* delete and the second set of controls */
+	{ 0x00ad, 0x00ad },   /* soft hyphen */
+	{ 0x061c, 0x061c },   /* Arabic letter mark */
+	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
+	{ 0x2000, 0x200f },   /* spaces of odd widths and of none, joiners, direction marks */
+	{ 0x2028, 0x202f },   /* line separators, embeddings and overrides of direction */
+	{ 0x205f, 0x206f },   /* invisible operators, direction isolates */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xfff9, 0xfffb },   /* interlinear annotation */
+	{ 0xe0000, 0xe0fff }, /* tags and the second set of variation selectors */
+};
+
+static bool is_unsafe(uint32_t code)
+{
+	for (size_t i = 0; i < KODA_ARRAY_LEN(unsafe) && code >= unsafe[i].first; i++)
+		if (code <= unsafe[i].last)
+			return true;
+	return false;
+}
+
+/* The character that text (not empty) begins with: its length, 0 if it is no UTF-8. */
+static size_t decode(struct koda_span text, uint32_t *ret_code)
+{
+	const unsigned char *s = (const unsigned char *)text.ptr;
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (n > text.len || !koda_utf8_is_valid((struct koda_span){ text.ptr, n }))
+		return 0;
+	*ret_code = n == 1 ? s[0] : s[0] & (0x7fU >> n);
+	for (size_t i = 1; i < n; i++)
+		*ret_code = *ret_code << 6 | (s[i] & 0x3fU);
+	return n;
+}
+
+size_t koda_show_plain(struct koda_span text)
+{
+	uint32_t code;
+	size_t n = text.len ? decode(text, &code) : 0;
+
+	return n && !is_unsafe(code) ? n : 0;
+}
+
+/* Above U+FFFF JSON wants a pair of surrogates. */
+static int add_unicode(struct koda_buf *out, uint32_t code)
+{
+	if (code <= 0xffff)
+		return koda_buf_addf(out, "\\u%04X", code);
+	code -= 0x10000;
+	return koda_buf_addf(out, "\\u%04X\\u%04X", 0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff));
+}
+
+int koda_show_json(struct koda_buf *out, struct koda_span text)
+{
+	size_t shown = 0;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < text.len && r == KODA_OK;) {
+		struct koda_span rest = koda_span_skip(text, i);
+		bool quoted = rest.ptr[0] == '"' || rest.ptr[0] == '\\';
+		uint32_t code;
+		size_t n = decode(rest, &code);
+
+		if (n && !quoted && !is_unsafe(code)) {
+			i += n;
+			continue;
+		}
+		r = koda_buf_add(out, text.ptr + shown, i - shown);
+		if (r == KODA_OK && quoted)
+			r = koda_buf_addf(out, "\\%c", rest.ptr[0]);
+		else if (r == KODA_OK)
+			r = add_unicode(out, n ? code : 0xfffd);
+		i += n ? n : 1;
+		shown = i;
+	}
+	return r < 0 ? r : koda_buf_add(out, text.ptr + shown, text.len - shown);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-12 the floor by other names. A credential directory, a project name or a git hook directory
+ * that is a symbolic link is protected by its name alone only in spelling: what it leads to can be
+ * reached directly. So every floor name that goes through a link is followed, and the links and the
+ * target join the floor.
+ */
+#include "run/site.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/floor.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Does name below the directory go through a link? The directory itself is free of links. */
+static bool has_link(int dir, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	char first[KODA_NAME_MAX + 1];
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+		return true;
+	if (!slash || (size_t)(slash - name) > KODA_NAME_MAX)
+		return false;
+	memcpy(first, name, (size_t)(slash - name));
+	first[slash - name] = '\0';
+	return fstatat(dir, first, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
+		       struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
+	koda_auto_free char *path = NULL;
+	koda_auto_free char *resolved = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	if (r == KODA_OK)
+		r = koda_path_trace(path, &resolved, &links, err);
+	if (r == KODA_OK)
+		r = koda_strv_add(list, resolved, err);
+	for (size_t i = 0; i < links.len && r == KODA_OK; i++)
+		r = koda_strv_add(list, links.items[i], err);
+	return r;
+}
+
+/* Follows those of the names below dir that go through a link; all of them if dir is no directory
+ * that the floor knows by itself. */
+static int note_names(struct koda_strv *list, const char *dir, const char *const *names, bool all,
+		      struct koda_error *err)
+{
+	koda_auto_free char *real = NULL;
+	koda_auto_fd int fd = -1;
+	int r = KODA_OK;
+
+	if (!dir)
+		return KODA_OK;
+	/* A directory that is itself reached through a link makes every name below an alias. */
+	r = koda_path_resolve(dir, &real, err);
+	if (r < 0)
+		return r;
+	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (; *names && fd >= 0 && r == KODA_OK; names++)
+		if (all || strcmp(real, dir) != 0 || has_link(fd, *names))
+			r = add_aliases(list, dir, *names, err);
+	return r;
+}
+
+static int note_config(struct koda_site *site, const char *config, bool all, struct koda_error *err)
+{
+	int r = note_names(&site->guarded, config, koda_floor_config_dirs, all, err);
+
+	if (r == KODA_OK)
+		r = note_names(&site->hidden, config, koda_floor_hidden_config, all, err);
+	return r;
+}
+
+/* all: this is not the home that the floor goes by. */
+static int note_home(struct koda_site *site, const char *home, bool all, struct koda_error *err)
+{
+	static const char *const state[] = { "koda", NULL };
+	koda_auto_free char *config = NULL;
+	koda_auto_free char *local = NULL;
+	int r;
+
+	if (!home)
+		return KODA_OK;
+	r = note_names(&site->guarded, home, koda_floor_home_dirs, all, err);
+	if (r == KODA_OK)
+		r = note_names(&site->guarded, home, koda_floor_home_files, all, err);
+	if (r == KODA_OK)
+		r = koda_path_join(home, ".config", &config, err);
+	if (r == KODA_OK)
+		r = koda_path_join(home, ".local/state", &local, err);
+	if (r == KODA_OK)
+		r = note_config(site, config, all, err);
+	if (r == KODA_OK)
+		r = note_names(&site->hidden, local, state, all, err);
+	return r;
+}
+
+int koda_site_note_aliases(struct koda_site *site, struct koda_error *err)
+{
+	koda_auto_free char *git = NULL;
+	bool elsewhere =
+		site->home && site->table_home && strcmp(site->home, site->table_home) != 0;
+	int r = note_home(site, site->home, false, err);
+
+	if (r == KODA_OK && elsewhere)
+		r = note_home(site, site->table_home, true, err);
+	if (r == KODA_OK)
+		r = note_config(site, site->config_home, false, err);
+	if (r == KODA_OK)
+		r = note_names(&site->guarded, site->root, koda_floor_project_names, false, err);
+	if (r == KODA_OK)
+		r = koda_path_join(site->root, ".git", &git, err);
+	if (r == KODA_OK)
+		r = note_names(&site->guarded, git, koda_floor_git_names, false, err);
+	for (size_t i = 0; i < site->git_dirs.len && r == KODA_OK; i++)
+		r = note_names(&site->guarded, site->git_dirs.items[i], koda_floor_git_names, false,
+			       err);
+	return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a placeholder looks like. It is a socket that nobody listens on, of mode 000: it has no
+ * contents, so making and removing it costs next to nothing; git does not show it; whoever opens
+ * it gets an error at once and does not wait.
+ */
+#ifndef KODA_WIRE_HOLD_H
+#define KODA_WIRE_HOLD_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define KODA_HOLD_NODE S_IFSOCK
+
+static inline bool koda_hold_is_node(mode_t mode)
+{
+	return S_ISSOCK(mode) && (mode & 07777) == 0;
+}
+
+#endif

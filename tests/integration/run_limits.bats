@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# shellcheck disable=SC2016 # the shell inside expands what is quoted here
+# shellcheck disable=SC2030,SC2031 # a test is a function, and bats runs it in a shell of its own
+# The limits of the trust table, of a policy and of the options, each reached from inside.
+
+setup() {
+	load helper
+	load run_helper
+	new_project
+	runner=
+}
+
+teardown() {
+	end_runner
+}
+
+# limits JSON ARG...: koda-sandbox run ARG... with a policy that has these limits.
+limits() {
+	printf '{"fs": {"allow_write": ["%s"]}, "limits": %s}' "$project" "$1" \
+		>"$BATS_TEST_TMPDIR/policy"
+	shift
+	inside --policy-fd 4 "$@" 4<"$BATS_TEST_TMPDIR/policy"
+}
+
+# limit_is LETTER VALUE ARG...: what ulimit says inside, soft and hard.
+limit_is() {
+	local letter=$1 value=$2
+	shift 2
+	inside "$@" -- bash -c "ulimit -S $letter; ulimit -H $letter"
+	silent 0
+	[[ $stdout == "$value"$'\n'"$value" ]] || {
+		show_result
+		echo "expected $value"
+		return 1
+	}
+}
+
+@test "the limits of the trust table" {
+	limit_is -c 0
+	limit_is -u 2048
+	limit_is -n 16384
+	limit_is -f $((64 * 1024 * 1024))
+	limit_is -c 0 --trust plan
+	limit_is -u 512 --trust plan
+	limit_is -n 4096 --trust plan
+	limit_is -f $((8 * 1024 * 1024)) --trust plan
+}
+
+@test "options only lower limits" {
+	limit_is -u 100 --max-procs 100
+	limit_is -u 2048 --max-procs 1000000
+	limit_is -u 512 --trust plan --max-procs 600
+	limit_is -d $((256 * 1024)) --memory 256M
+	inside bash -c 'ulimit -H -d'
+	silent 0
+	limit_is -d "$stdout" --memory 1000000G
+}
+
+@test "no limit can be raised again" {
+	for letter in -c -u -n -f -d; do
+		inside -- bash -c "ulimit -H $letter unlimited"
+		[[ $status -eq 1 && $stderr == *ulimit* ]]
+	done
+}
+
+# bomb DEPTH: shell text that starts about 2^DEPTH processes and holds on to them until "go".
+bomb() {
+	# Words of its own, so that a shell that cannot fork still ends.
+	echo 'f() { if [ "$1" -gt 0 ]; then f $(($1 - 1)) & f $(($1 - 1)) & fi
+		until test -e go; do sleep 0.2; done; wait; }'
+	echo "f $1 & touch ready; until test -e go; do sleep 0.2; done; wait"
+}
+
+@test "processes: a bomb is bounded, and gone afterwards" {
+	start --max-procs 40 -c "$(bomb 6)"
+	appears ready
+	sleep 1 # let it grow; it has to stop by itself
+	family "$runner" >"$BATS_TEST_TMPDIR/family"
+	touch go
+	finish
+	# Runner, guardian and init are not the command's.
+	count=$(wc -l <"$BATS_TEST_TMPDIR/family")
+	echo "$count processes"
+	if ((EUID == 0)); then
+		# The kernel does not count root's processes; init does, and ends all of them.
+		((count <= 43 && status == 137))
+	else
+		[[ $count -ge 10 && $count -le 43 ]]
+	fi
+	all_gone "$BATS_TEST_TMPDIR/family"
+}
+
+@test "processes: forking fails with a message, not with a hang" {
+	local text='i=0; while [ $i -lt 60 ]; do sleep 20 & i=$((i + 1)); done; echo all'
+	inside --max-procs 20 -c "$text"
+	if ((EUID == 0)); then
+		[[ $status -eq 137 && -z $stdout ]]
+	else
+		[[ $status -ne 0 && $status -ne 124 && -z $stdout && $stderr == *fork* ]]
+	fi
+	# The same work with room for it.
+	inside --max-procs 200 -c "$text"
+	silent 0
+	[[ $stdout == all ]]
+}
+
+@test "processes: one run does not use up another's" {
+	start --max-procs 20 -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 600 & done; touch ready; wait'
+	appears ready
+	inside --max-procs 20 -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.1 & done; wait; echo fine'
+	silent 0
+	[[ $stdout == fine ]]
+	kill -TERM "$runner"
+	finish
+}
+
+@test "open files" {
+	limits '{"max_open_fds": 64}' -- bash -c 'ulimit -n
+		for ((fd = 10; fd < 100; fd++)); do eval "exec $fd</dev/null" 2>/dev/null || break; done
+		echo $fd; ulimit -n 65 2>/dev/null || echo held'
+	silent 0
+	[[ $stdout == $'64\n64\nheld' ]]
+	limits '{"max_open_fds": 200}' -- bash -c 'for ((fd = 10; fd < 100; fd++)); do
+		eval "exec $fd</dev/null" || break; done; echo $fd'
+	silent 0
+	[[ $stdout == 100 ]]
+}
+
+@test "file size" {
+	# Sparse: no byte is written.
+	inside --trust plan -c 'truncate -s 7G /tmp/file && stat -c %s /tmp/file'
+	silent 0
+	[[ $stdout == 7516192768 ]]
+	inside --trust plan -c 'truncate -s 9G /tmp/file; echo $?; stat -c %s /tmp/file'
+	[[ $status -eq 0 && $stdout == *$'\n0' && $stdout != 0* ]]
+	inside --trust plan -c 'exec dd if=/dev/zero of=/tmp/file bs=1 count=1 seek=8G status=none'
+	[[ $status -eq 153 || $status -eq 1 ]]
+}
+
+@test "no core is dumped" {
+	inside -c 'ulimit -c; kill -SEGV $$'
+	silent 139
+	[[ $stdout == 0 ]]
+	inside -c 'ulimit -c unlimited 2>/dev/null || echo held'
+	[[ $stdout == held ]]
+	[[ $(ls -A) == src ]]
+}
+
+@test "processor time: first a signal that can be handled" {
+	limits '{"cpu_time_secs": 1, "wall_time_secs": 120}' -- \
+		bash -c 'trap "echo warned; exit 5" XCPU; while :; do :; done'
+	silent 5
+	[[ $stdout == warned ]]
+	limits '{"cpu_time_secs": 1, "wall_time_secs": 120}' -- bash -c 'while :; do :; done'
+	silent $((128 + $(kill -l XCPU)))
+}
+
+@test "processor time: then the end" {
+	limits '{"cpu_time_secs": 1, "wall_time_secs": 120}' -- \
+		bash -c 'trap "" XCPU; while :; do :; done'
+	silent 137
+	# Sleeping costs nothing.
+	limits '{"cpu_time_secs": 1, "wall_time_secs": 120}' -- sleep 2
+	silent 0
+}
+
+@test "memory of a process" {
+	inside --memory 64M -- dd if=/dev/zero of=/dev/null bs=200M count=1 status=none
+	[[ $status -eq 1 && $stderr == *memory* ]]
+	inside --memory 500M -- dd if=/dev/zero of=/dev/null bs=200M count=1 status=none
+	silent 0
+	limits '{"max_rss_bytes": 67108864}' -- dd if=/dev/zero of=/dev/null bs=200M count=1 status=none
+	[[ $status -eq 1 && $stderr == *memory* ]]
+}
+
+@test "wall time from a policy" {
+	limits '{"wall_time_secs": 1}' sleep 600
+	says 124 "wall time"
+	# A policy's own figure may not be exceeded by more than the mode's ceiling allows.
+	limits '{"wall_time_secs": 1}' --wall-time 30 sleep 2
+	silent 0
+	limits '{"wall_time_secs": 1}' --wall-time 301 true
+	refuses --wall-time
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does the sandbox do what the verdicts say? Random trees, random policies; a probe inside tries to
+ * read and to write at every path of the tree and at some that do not exist, and each answer is
+ * compared with koda_rules_read and koda_rules_write for the place the path leads to.
+ *
+ *   agree run CASES DIRECTORY PROBE    works below DIRECTORY and leaves it empty
+ *   agree names project|git            the tables of protected names, for other tests
+ *
+ * KODA_TEST_SEED repeats a run; the seed is printed.
+ */
+#include "../unit/koda_test.h"
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/floor.h"
+#include "policy/policy.h"
+#include "run/sandbox.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATHS_MAX 160
+
+static const char *const names[] = { "a",        "b",       "c d",    "file.txt",      ".claude",
+				     ".git",     ".vscode", ".envrc", "hooks",         "config",
+				     "agents",   "info",    ".koda",  "settings.json", "attributes",
+				     ".mcp.json" };
+
+struct world {
+	struct koda_rng rng;
+	char top[PATH_MAX / 2]; /* of this case */
+	char root[PATH_MAX / 2 + 64];
+	char paths[PATHS_MAX][PATH_MAX];
+	size_t count;
+	unsigned int wrong;
+	unsigned int compared;
+	unsigned int refused; /* cases that did not start */
+};
+
+#define MUST(call)                                                                                 \
+	do {                                                                                       \
+		struct koda_error *err_ = &err;                                                    \
+		if ((call) < 0) {                                                                  \
+			(void)fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, err_->field,  \
+				      err_->message);                                              \
+			exit(2);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static const char *pick_name(struct world *w)
+{
+	return names[koda_rng_below(&w->rng, sizeof(names) / sizeof(names[0]))];
+}
+
+/* Remembers dir/name; NULL when there is no more room. */
+static const char *note(struct world *w, const char *dir, const char *name)
+{
+	char *path = w->paths[w->count];
+
+	if (w->count == PATHS_MAX || snprintf(path, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX - 64)
+		return NULL;
+	w->count++;
+	return path;
+}
+
+static void make_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd >= 0) {
+		(void)!write(fd, "x", 1);
+		(void)close(fd);
+	}
+}
+
+/* A name that is a directory wherever it is known to anybody. */
+static bool is_directory_name(const char *path)
+{
+	static const char *const known[] = {
+		".claude", ".koda", ".git", "info", "hooks", "agents"
+	};
+	const char *name = strrchr(path, '/') + 1;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(name, known[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Something at random: mostly files and directories, some links, inside and out, some to nowhere.
+ */
+static void fill(struct world *w, const char *dir, unsigned int depth)
+{
+	size_t entries = 2 + koda_rng_below(&w->rng, 4);
+
+	for (size_t i = 0; i < entries; i++) {
+		const char *path = note(w, dir, pick_name(w));
+		const char *target = w->paths[koda_rng_below(&w->rng, w->count - 1)];
+		struct stat st;
+
+		if (!path)
+			return;
+		if (lstat(path, &st) == 0)
+			continue;
+		if (koda_rng_one_in(&w->rng, 7) && (lstat(target, &st) < 0 || !S_ISLNK(st.st_mode)))
+			(void)!symlink(koda_rng_one_in(&w->rng, 4) ? "nowhere" : target, path);
+		else if (depth > 0 && !koda_rng_one_in(&w->rng, 3) && mkdir(path, 0755) == 0)
+			fill(w, path, depth - 1);
+		else if (!koda_rng_one_in(&w->rng, 4) && !is_directory_name(path))
+			make_file(path);
+		/* else it stays missing */
+	}
+}
+
+/* Rules about what is there, and about names that are missing in a directory that is there. Rules
+ * that go through a file or a link are for other tests: they may keep a sandbox from starting. */
+static void add_rules(struct world *w, struct koda_policy *policy, enum koda_list list, size_t max)
+{
+	size_t count = koda_rng_below(&w->rng, max + 1);
+	struct koda_error err;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *base = w->paths[koda_rng_below(&w->rng, w->count)];
+		koda_auto_free char *resolved = NULL;
+		char path[PATH_MAX + 64];
+		struct stat st;
+
+		(void)snprintf(path, sizeof(path), "%s", base);
+		if (lstat(base, &st) == 0 && S_ISDIR(st.st_mode) && koda_rng_one_in(&w->rng, 2))
+			(void)snprintf(path, sizeof(path), "%s/%s", base, pick_name(w));
+		if (koda_path_resolve(path, &resolved, &err) == KODA_OK &&
+		    strcmp(path, resolved) == 0)
+			MUST(koda_policy_add(policy, list, path, strlen(path), &err));
+	}
+}
+
+static struct koda_sandbox *open_sandbox(struct world *w)
+{
+	char home[PATH_MAX];
+	const char *const env[] = { home, "PATH=/usr/bin:/bin", NULL };
+	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+						.root = w->root,
+						.host_env = env };
+	koda_auto_policy struct koda_policy *policy = NULL;
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_error err;
+
+	(void)snprintf(home, sizeof(home), "HOME=%s/home", w->top);
+	MUST(koda_policy_for_trust(KODA_TRUST_AUTO, w->root, &policy, &err));
+	add_rules(w, policy, KODA_LIST_DENY_READ, 4);
+	add_rules(w, policy, KODA_LIST_ALLOW_READ_WITHIN_DENY, 3);
+	add_rules(w, policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, 3);
+	add_rules(w, policy, KODA_LIST_ALLOW_WRITE, 2);
+	koda_policy_set_flag(policy, KODA_FLAG_ALLOW_GIT_CONFIG, koda_rng_one_in(&w->rng, 4));
+	options.policy = policy;
+	if (koda_sandbox_open(&options, &sandbox, &err) < 0) {
+		(void)printf("# the sandbox was refused: %s: %s\n", err.field, err.message);
+		w->refused++;
+	}
+	return sandbox;
+}
+
+static const char *act_for(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? "open-read" : "open-write";
+	return lstat(path, &st) == 0 ? "open-write" : "create-once";
+}
+
+/* Two lines for each path: reading, then what act_for says. */
+static int write_acts(const struct world *w)
+{
+	int fd = memfd_create("acts", MFD_CLOEXEC);
+
+	for (size_t i = 0; i < w->count; i++)
+		if (dprintf(fd, "open-read\t%s\n%s\t%s\n", w->paths[i], act_for(w->paths[i]),
+			    w->paths[i]) < 0)
+			exit(2);
+	(void)lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+/* May the command come there at all? Every link on the way must be readable, and the place. */
+static bool may(const struct koda_sandbox *sandbox, const char *path, bool write)
+{
+	koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
+	koda_auto_free char *resolved = NULL;
+	struct koda_error err;
+	struct koda_verdict verdict;
+	bool yes = true;
+
+	if (koda_path_trace(path, &resolved, &links, &err) < 0)
+		return false; /* a loop */
+	for (size_t i = 0; i < links.len && yes; i++)
+		yes = koda_rules_read(sandbox->rules, links.items[i], strlen(links.items[i]))
+			      .answer == KODA_ALLOW;
+	verdict = write ? koda_rules_write(sandbox->rules, resolved, strlen(resolved))
+			: koda_rules_read(sandbox->rules, resolved, strlen(resolved));
+	return yes && verdict.answer == KODA_ALLOW;
+}
+
+static void compare(struct world *w, const struct koda_sandbox *sandbox, const char *path,
+		    const char *act, const char *answer)
+{
+	bool reads = strcmp(act, "open-read") == 0;
+	bool creates = strcmp(act, "create-once") == 0;
+	bool worked = strcmp(answer, "ok") == 0;
+	bool wanted = may(sandbox, path, !reads);
+	bool skipped = false;
+	struct stat st;
+
+	w->compared++;
+	if (worked == wanted)
+		return;
+	/* What is refused though it is allowed may have another reason: it is not there, a
+	 * placeholder is in its place, or the directory for it is missing. */
+	if (!worked)
+		skipped = creates ? true : stat(path, &st) < 0;
+	if (creates && !worked && strcmp(answer, "ENOENT") != 0 && strcmp(answer, "EEXIST") != 0 &&
+	    strcmp(answer, "ENOTDIR") != 0 && strcmp(answer, "ELOOP") != 0)
+		skipped = false;
+	/* A missing name may be seen as an empty placeholder; there is nothing in it. */
+	if (worked && reads && stat(path, &st) < 0)
+		skipped = true;
+	/* A writable place that does not exist cannot be made where its parent is not writable. */
+	if (creates && !worked && strcmp(answer, "EROFS") == 0)
+		skipped = true;
+	if (skipped)
+		return;
+	w->wrong++;
+	(void)printf("# %s %s: %s, the verdict is %s\n", act, path, answer,
+		     wanted ? "allow" : "deny");
+}
+
+static size_t entries;
+
+static int count_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)path;
+	(void)st;
+	(void)type;
+	(void)ftw;
+	entries++;
+	return 0;
+}
+
+static size_t count_tree(const char *top)
+{
+	entries = 0;
+	(void)nftw(top, count_entry, 16, FTW_PHYS);
+	return entries;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void try_inside(struct world *w, struct koda_sandbox *sandbox, const char *probe)
+{
+	const char *const argv[] = { probe, "each", NULL };
+	int acts = write_acts(w);
+	int out = memfd_create("answers", MFD_CLOEXEC);
+	struct koda_command_options options = { .argv = argv, .stdio = { acts, out, 2 } };
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome;
+	struct koda_error err;
+	char *rest;
+
+	MUST(koda_sandbox_start(sandbox, &options, &command, &err));
+	MUST(koda_command_wait(command, &outcome, &err));
+	koda_command_free(command);
+	(void)lseek(out, 0, SEEK_SET);
+	MUST(koda_fd_read_all(out, &text, &err));
+	if (outcome.end != KODA_END_EXITED || !text.ptr) {
+		/* Closed, so nothing is wrong with it, but nothing was proved either. */
+		(void)printf("# the sandbox did not start: %s: %s\n", outcome.setup.field,
+			     outcome.setup.message);
+		w->refused++;
+	} else {
+		rest = text.ptr;
+		for (size_t i = 0; i < 2 * w->count; i++) {
+			const char *answer = strsep(&rest, "\n");
+			const char *path = w->paths[i / 2];
+
+			compare(w, sandbox, path, i % 2 ? act_for(path) : "open-read",
+				answer ? answer : "nothing");
+		}
+	}
+	(void)close(acts);
+	(void)close(out);
+}
+
+static void show_policy(const struct koda_sandbox *sandbox)
+{
+	koda_auto_free char *text = NULL;
+
+	if (koda_policy_emit(koda_sandbox_policy(sandbox), &text, NULL) < 0)
+		return;
+	for (char *rest = text, *line; (line = strsep(&rest, "\n")) && !strstr(line, "\"net\"");)
+		(void)printf("#   %s\n", line);
+}
+
+static void run_case(struct world *w, const char *dir, unsigned int number, const char *probe)
+{
+	unsigned int before = w->wrong;
+	struct koda_sandbox *sandbox;
+	char other[PATH_MAX];
+	size_t size;
+
+	(void)snprintf(w->top, sizeof(w->top), "%s/case-%u", dir, number);
+	(void)snprintf(w->root, sizeof(w->root), "%s/home/p", w->top);
+	(void)snprintf(other, sizeof(other), "%s/home", w->top);
+	w->count = 0;
+	if (mkdir(w->top, 0755) < 0 || mkdir(other, 0755) < 0 || mkdir(w->root, 0755) < 0)
+		exit(2);
+	(void)snprintf(other, sizeof(other), "%s/other", w->top);
+	(void)mkdir(other, 0755);
+	(void)note(w, w->top, "home/p");
+	fill(w, w->root, 3);
+	(void)note(w, w->top, "other");
+	fill(w, other, 1);
+	size = count_tree(w->top);
+	sandbox = open_sandbox(w);
+	if (sandbox)
+		try_inside(w, sandbox, probe);
+	if (count_tree(w->top) != size) {
+		(void)printf("# something was left or taken away below %s\n", w->top);
+		w->wrong++;
+	}
+	if (w->wrong != before) {
+		(void)printf("# case %u:\n", number);
+		show_policy(sandbox);
+	}
+	koda_sandbox_close(sandbox);
+	(void)nftw(w->top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int print_names(const char *which)
+{
+	const char *const *table =
+		strcmp(which, "git") == 0 ? koda_floor_git_names : koda_floor_project_names;
+
+	for (; *table; table++)
+		(void)puts(*table);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct world w;
+	long cases;
+
+	if (argc == 3 && strcmp(argv[1], "names") == 0)
+		return print_names(argv[2]);
+	if (argc != 5 || strcmp(argv[1], "run") != 0)
+		return 2;
+	w.rng = koda_rng_new();
+	cases = strtol(argv[2], NULL, 10);
+	for (long i = 0; i < cases && w.wrong == 0; i++)
+		run_case(&w, argv[3], (unsigned int)i, argv[4]);
+	(void)printf("# %ld cases, %u did not start; %u answers compared, %u wrong\n", cases,
+		     w.refused, w.compared, w.wrong);
+	return w.wrong || w.refused > (unsigned long)cases / 4 ? 1 : 0;
+}

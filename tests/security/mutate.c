@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is every op of a plan needed? A plan is made as for a run, one op is taken out, and the launcher
+ * is started with what is left: it must refuse, or some probe must notice.
+ *
+ *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints those that nobody missed
+ *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary); prints what happened
+ *
+ * KODA_STAGE2 is the launcher. ACTS is a file of lines for `probe each`.
+ */
+#include "../unit/koda_test.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/proc.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "run/sandbox.h"
+#include "wire/report.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NONE     SIZE_MAX
+#define LIMIT_NS 20000000000ULL
+
+struct bench {
+	struct koda_plan plan;
+	const char *acts;
+	const char *launcher;
+};
+
+static _Noreturn void give_up(const char *what, const struct koda_error *err)
+{
+	(void)fprintf(stderr, "mutate: %s: %s %s\n", what, err->field, err->message);
+	exit(2);
+}
+
+/* Some of everything: hidden, with a hole, closed, missing, a link, a nested repository. */
+static struct koda_policy *make_policy(const char *root)
+{
+	static const struct {
+		enum koda_list list;
+		const char *below;
+	} rules[] = {
+		{ KODA_LIST_DENY_READ, "secret" },
+		{ KODA_LIST_DENY_READ, "veiled" },
+		{ KODA_LIST_ALLOW_READ_WITHIN_DENY, "veiled/hole" },
+		{ KODA_LIST_DENY_WRITE_WITHIN_ALLOW, "closed" },
+		{ KODA_LIST_DENY_WRITE_WITHIN_ALLOW, "later/on" },
+	};
+	struct koda_policy *policy = NULL;
+	struct koda_error err;
+
+	if (koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, &err) < 0)
+		give_up("the policy", &err);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		char path[4096];
+
+		(void)snprintf(path, sizeof(path), "%s/%s", root, rules[i].below);
+		if (koda_policy_add(policy, rules[i].list, path, strlen(path), &err) < 0)
+			give_up("the policy", &err);
+	}
+	/* Binding is refused, so that the rule against it is there to be taken out. */
+	koda_policy_set_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING, false);
+	return policy;
+}
+
+static void make_plan(struct bench *bench, const char *root, const char *home, const char *probe)
+{
+	char home_entry[4200];
+	const char *const env[] = { home_entry, "PATH=/usr/bin:/bin", NULL };
+	const char *const argv[] = { probe, "each", NULL };
+	koda_auto_policy struct koda_policy *policy = make_policy(root);
+	const struct koda_sandbox_options options = {
+		.trust = KODA_TRUST_AUTO, .root = root, .policy = policy, .host_env = env
+	};
+	const struct koda_command_options command = { .argv = argv };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_error err;
+
+	(void)snprintf(home_entry, sizeof(home_entry), "HOME=%s", home);
+	if (koda_sandbox_open(&options, &sandbox, &err) < 0 ||
+	    koda_sandbox_make_plan(sandbox, &command, &bench->plan, &err) < 0)
+		give_up("the plan", &err);
+	koda_sandbox_close(sandbox);
+}
+
+/* The plan without line `without`, with op `more` at the end if there is one, as a sealed file. */
+static int seal(const struct bench *bench, size_t without, const struct koda_op *more)
+{
+	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
+	koda_auto_plan struct koda_plan changed = KODA_PLAN_INIT;
+	struct koda_error err = { 0 };
+	int fd = -1;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < bench->plan.count && r == KODA_OK; i++)
+		if (i != without)
+			r = koda_plan_add(&changed, &bench->plan.lines[i].op, NULL, &err);
+	if (r == KODA_OK && more)
+		r = koda_plan_add(&changed, more, NULL, &err);
+	if (r == KODA_OK)
+		r = koda_plan_encode(&changed, &bytes, &err);
+	if (r == KODA_OK)
+		r = koda_fd_sealed("plan", bytes.ptr, bytes.len, &fd, &err);
+	if (r < 0)
+		give_up("seal", &err);
+	return fd;
+}
+
+static void launch(const struct bench *bench, int plan, int out, int status_end, int life_end)
+{
+	static char name[] = "koda-sandbox-stage2";
+	char *const argv[] = { name, NULL };
+	char *const envp[] = { NULL };
+	koda_auto_fd int acts = open(bench->acts, O_RDONLY | O_CLOEXEC);
+	koda_auto_fd int err_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const struct koda_fdmap give[] = {
+		{ acts, 0 },
+		{ out, 1 },
+		{ err_fd, 2 },
+		{ plan, KODA_STAGE2_PLAN_FD },
+		{ status_end, KODA_STAGE2_STATUS_FD },
+		{ life_end, KODA_STAGE2_LIFE_FD },
+	};
+	koda_auto_proc struct koda_proc guardian = KODA_PROC_INIT;
+	struct koda_exit how;
+	struct koda_error err = { 0 };
+
+	if (acts < 0 || err_fd < 0 ||
+	    koda_proc_spawn(&guardian, bench->launcher, argv, envp, give,
+			    sizeof(give) / sizeof(give[0]), &err) < 0)
+		give_up("start the launcher", &err);
+	if (koda_proc_wait(&guardian, koda_clock_now() + LIMIT_NS, &how, &err) < 0)
+		give_up("wait for the launcher", &err);
+}
+
+/* What the probe said, or the launcher's report if it refused; owned by the caller. */
+static char *run(const struct bench *bench, size_t without, const struct koda_op *more)
+{
+	koda_auto_fd int plan = seal(bench, without, more);
+	koda_auto_fd int out = memfd_create("answers", MFD_CLOEXEC);
+	koda_auto_fd int status = -1;
+	koda_auto_fd int status_end = -1;
+	koda_auto_fd int life = -1;
+	koda_auto_fd int life_end = -1;
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
+	struct koda_report report = { 0 };
+	struct koda_error err = { 0 };
+	char *said = NULL;
+
+	if (out < 0 || koda_fd_pipe(&status, &status_end, &err) < 0 ||
+	    koda_fd_socketpair(&life, &life_end, &err) < 0)
+		give_up("make pipes", &err);
+	launch(bench, plan, out, status_end, life_end);
+	koda_fd_close(&status_end);
+	(void)!read(status, &report, sizeof(report));
+	(void)lseek(out, 0, SEEK_SET);
+	if (koda_fd_read_all(out, &text, &err) < 0)
+		give_up("read the answers", &err);
+	if (report.kind != KODA_REPORT_EXITED &&
+	    koda_buf_addf(&text, "refused: %.50s %.190s", report.step, report.path) < 0)
+		give_up("out of memory", &err);
+	if (koda_buf_add(&text, "", 0) < 0 || koda_buf_take(&text, &said) < 0)
+		give_up("out of memory", &err);
+	return said;
+}
+
+/* Of no consequence by themselves: the command's own words, and checks of what else is there. */
+static bool is_exempt(enum koda_op_kind kind)
+{
+	return kind == KODA_OP_ENV || kind == KODA_OP_ARG || kind == KODA_OP_DENIED_READ ||
+	       kind == KODA_OP_DENIED_WRITE;
+}
+
+static int drop_each(const struct bench *bench, const char *all)
+{
+	unsigned int survivors = 0;
+	unsigned int tried = 0;
+
+	for (size_t i = 0; i < bench->plan.count; i++) {
+		const struct koda_plan_line *line = &bench->plan.lines[i];
+		char *said;
+
+		if (is_exempt(line->op.kind))
+			continue;
+		said = run(bench, i, NULL);
+		tried++;
+		if (strcmp(said, all) == 0) {
+			survivors++;
+			(void)printf("nobody missed: %s %s flags=%u n1=%llu n2=%llu\n",
+				     koda_op_name(line->op.kind),
+				     line->op.kind == KODA_OP_FILTER ? "" : line->op.text1.ptr,
+				     line->op.flags, (unsigned long long)line->op.n1,
+				     (unsigned long long)line->op.n2);
+		}
+		free(said);
+	}
+	(void)printf("%u ops taken out, %u not missed\n", tried, survivors);
+	return survivors ? 1 : 0;
+}
+
+static int add_one(const struct bench *bench, const char *kind, const char *path)
+{
+	struct koda_op more = { .kind = KODA_OP_DENIED_READ, .text1 = koda_span_of(path) };
+	char *said;
+
+	if (strcmp(kind, koda_op_name(KODA_OP_DENIED_WRITE)) == 0)
+		more.kind = KODA_OP_DENIED_WRITE;
+	said = run(bench, NONE, &more);
+	(void)puts(said);
+	free(said);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = { .plan = KODA_PLAN_INIT, .launcher = getenv("KODA_STAGE2") };
+	bool all = argc == 6 && strcmp(argv[1], "all") == 0;
+	bool with = argc == 8 && strcmp(argv[1], "with") == 0;
+	char **place = argv + (with ? 4 : 2);
+	char *said;
+	int status;
+
+	if (!bench.launcher || (!all && !with))
+		return 2;
+	bench.acts = place[3];
+	make_plan(&bench, place[0], place[1], place[2]);
+	said = run(&bench, NONE, NULL);
+	if (strncmp(said, "refused:", 8) == 0 || !said[0]) {
+		(void)fprintf(stderr, "mutate: the whole plan fails: %s\n", said);
+		return 2;
+	}
+	status = all ? drop_each(&bench, said) : add_one(&bench, argv[2], argv[3]);
+	free(said);
+	koda_plan_clear(&bench.plan);
+	return status;
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-12: a protected name that is itself a link: replaced, or changed at its other end.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+@test "the link stays" {
+	mkdir -p conf
+	ln -s conf .vscode
+	ln -s "$elsewhere/file" .envrc
+	ln -s nowhere .mcp.json
+	for name in .vscode .envrc .mcp.json; do
+		refused_each <<-ACTS
+			unlink	$name
+			rename	$name	moved
+			rename	file	$name
+			exchange	$name	file
+			symlink	file	$name
+		ACTS
+	done
+	[[ $(readlink .vscode) == conf && $(readlink .mcp.json) == nowhere ]]
+	allowed open-read .envrc
+}
+
+@test "what the link leads to in the project is protected" {
+	mkdir -p conf
+	echo x >conf/tasks.json
+	ln -s conf .vscode
+	refused_each <<-ACTS
+		create	.vscode/new
+		create	conf/new
+		open-write	conf/tasks.json
+		unlink	conf/tasks.json
+		rename	conf	moved
+	ACTS
+}
+
+@test "what a chain of links leads to is protected, and so is every link of it" {
+	mkdir -p real
+	ln -s real middle
+	ln -s middle .vscode
+	refused_each <<-ACTS
+		create	real/new
+		unlink	middle
+		rename	middle	moved
+		rename	real	moved
+	ACTS
+}
+
+@test "hooks that are a link to tracked ones are protected" {
+	mkdir -p .git tools/hooks
+	ln -s ../tools/hooks .git/hooks
+	refused_each <<-ACTS
+		create	.git/hooks/pre-commit
+		create	tools/hooks/pre-commit
+		rename	tools/hooks	moved
+		rename	tools	moved
+		unlink	.git/hooks
+	ACTS
+}
+
+@test "a git directory that is reached by a link is protected" {
+	mkdir -p real/hooks
+	echo x >real/config
+	ln -s real .git
+	refused_each <<-ACTS
+		create	real/hooks/pre-commit
+		open-write	real/config
+		unlink	.git
+		rename	real	moved
+	ACTS
+}
+
+@test "a link to nowhere is not filled in" {
+	ln -s nowhere .envrc
+	refused create nowhere
+	refused create .envrc
+	[[ ! -e nowhere ]]
+}
+
+@test "twin: other links in the project can be removed, replaced and written through" {
+	mkdir conf
+	ln -s conf link
+	ln -s nowhere dangling
+	allowed create link/new
+	allowed rename link moved
+	allowed unlink moved
+	allowed create nowhere
+	ln -s conf .vscode
+	outside create .vscode/other
+	outside unlink .vscode
+}

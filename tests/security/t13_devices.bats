@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-13: devices of the host are used, made or changed.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+@test "only the harmless devices are there, and none can be made" {
+	refused find-devices /dev
+	refused mknod zero
+	refused mknod /tmp/zero
+	refused create /dev/new
+	refused unlink /dev/null
+	# The node is the host's own, so what is tried must do no harm if it works.
+	refused chmod /dev/null 0666
+	refused utime /dev/null
+	refused open-read /dev/kvm
+	refused open-read /dev/fuse
+	refused open-read /dev/net/tun
+	outside find-devices /dev
+	if is_root; then
+		outside chmod /dev/null 0666
+		outside mknod zero
+	fi
+}
+
+@test "a device node in a tree of the host is dead" {
+	is_root || lacking 'root, to make a device node'
+	mkdir closed
+	mknod zero c 1 5
+	mknod closed/zero c 1 5
+	mknod "$elsewhere/zero" c 1 5
+	box=(--deny-write "$project/closed")
+	outside open-read zero
+	refused open-read zero
+	refused open-write zero
+	refused open-write closed/zero
+	refused open-write "$elsewhere/zero"
+}
+
+@test "twin: the devices work" {
+	allowed open-read /dev/zero
+	allowed open-read /dev/urandom
+	allowed open-write /dev/null
+	run run_box sh -c 'echo gone >/dev/null && head -c 3 /dev/zero | wc -c'
+	[[ $output == 3 ]]
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-15: something the policy hides is read.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+@test "a hidden file and a hidden directory cannot be read, by any name" {
+	mkdir -p dir/sub
+	echo secret | tee secret dir/secret dir/sub/secret >/dev/null
+	ln -s secret alias
+	ln -s dir dir-alias
+	box=(--deny-read "$project/secret" --deny-read "$project/dir")
+	refused_each <<-ACTS
+		open-read	secret
+		open-read	alias
+		open-read	dir
+		open-read	dir/secret
+		open-read	dir-alias/secret
+		open-read	dir/sub
+		open-read	dir/sub/secret
+		open-read	/proc/self/root$project/secret
+		open-read	/proc/self/cwd/dir/secret
+		open-read	/proc/1/root$project/secret
+		open-read	$HOME/../home/project/secret
+		rename	dir	moved
+		rename	secret	moved
+		unlink	secret
+		rmdir	dir
+		chmod	secret	0644
+		chmod	dir	0755
+		create	dir/new
+		open-write	secret
+		exchange	secret	file
+	ACTS
+	refused_with EACCES open-read secret
+	refused_with EACCES open-read dir
+}
+
+@test "hidden outside the project: a file, a directory, a link and what it leads to" {
+	mkdir "$elsewhere/dir"
+	echo secret >"$elsewhere/dir/secret"
+	ln -s "$elsewhere/dir" "$elsewhere/link"
+	box=(--deny-read "$elsewhere/file" --deny-read "$elsewhere/link")
+	refused_each <<-ACTS
+		open-read	$elsewhere/file
+		open-read	$elsewhere/dir/secret
+		open-read	$elsewhere/link/secret
+		open-read	$elsewhere/dir
+	ACTS
+}
+
+@test "a hidden name that does not exist stays away: nothing can be made there" {
+	box=(--deny-read "$project/later" --deny-read "$project/a/b/later")
+	refused_each <<-ACTS
+		open-read	later
+		create	later
+		mkdir	later
+		symlink	file	later
+		rename	file	later
+		create	a/b/later
+		rename	a	moved
+	ACTS
+	no_litter ./file
+}
+
+@test "a hidden path below one that may be written is hidden and not writable" {
+	mkdir -p open/closed
+	echo secret >open/closed/secret
+	policy_where "d['fs']['allow_write'] = ['$project', '$project/open', '$project/open/closed']
+d['fs']['deny_read'] = ['$project/open/closed']"
+	refused_each <<-ACTS
+		open-read	open/closed/secret
+		open-write	open/closed/secret
+		create	open/closed/new
+		rename	open	moved
+	ACTS
+	allowed create open/new
+}
+
+@test "a hole opens what it names, for reading, and nothing beside it" {
+	mkdir -p dir/hole/deep dir/beside
+	echo secret | tee dir/secret dir/beside/secret >/dev/null
+	echo public | tee dir/hole/file dir/hole/deep/file >/dev/null
+	policy_where "d['fs']['deny_read'] = ['$project/dir']
+d['fs']['allow_read_within_deny'] = ['$project/dir/hole']"
+	allowed open-read dir/hole/file
+	allowed open-read dir/hole/deep/file
+	allowed open-read dir/hole
+	refused_each <<-ACTS
+		open-read	dir
+		open-read	dir/secret
+		open-read	dir/beside/secret
+		open-read	dir/hole/../secret
+		open-read	dir/hole/../beside
+		open-read	/proc/self/root$project/dir/secret
+		open-write	dir/hole/file
+		create	dir/hole/new
+		create	dir/new
+		rename	dir/hole	moved
+		rename	dir	moved
+		rmdir	dir/hole
+		chmod	dir	0755
+	ACTS
+}
+
+@test "a deny inside a hole closes again" {
+	mkdir -p dir/hole/closed
+	echo secret >dir/hole/closed/secret
+	echo public >dir/hole/file
+	policy_where "d['fs']['deny_read'] = ['$project/dir', '$project/dir/hole/closed']
+d['fs']['allow_read_within_deny'] = ['$project/dir/hole']"
+	allowed open-read dir/hole/file
+	refused open-read dir/hole/closed/secret
+	refused open-read dir/hole/closed
+}
+
+@test "koda's own state is hidden whatever the policy says" {
+	mkdir -p "$HOME/.config/koda/db" "$HOME/.local/state/koda"
+	echo key | tee "$HOME/.config/koda/db/key" "$HOME/.local/state/koda/key" >/dev/null
+	policy_where "d['fs']['allow_read_within_deny'] = ['$HOME/.config/koda/db']"
+	refused open-read "$HOME/.config/koda/db/key"
+	refused open-read "$HOME/.local/state/koda/key"
+}
+
+@test "twin: without the rule all of it can be read" {
+	mkdir -p dir
+	echo secret | tee secret dir/secret >/dev/null
+	allowed open-read secret
+	allowed open-read dir/secret
+	allowed open-read dir
+	allowed open-read "/proc/self/root$project/secret"
+	allowed open-read "$elsewhere/file"
+}

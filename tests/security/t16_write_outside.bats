@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-16: a command writes where its policy does not let it.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+attempts() {
+	cat <<-ACTS
+		open-write	$elsewhere/file
+		truncate	$elsewhere/file
+		chmod	$elsewhere/file	0777
+		utime	$elsewhere/file
+		create	$elsewhere/new
+		mkdir	$elsewhere/dir
+		symlink	x	$elsewhere/link
+		link	$elsewhere/file	$elsewhere/hard
+		rename	$elsewhere/file	$elsewhere/moved
+		rename	$elsewhere/moved	$elsewhere/file
+		unlink	$elsewhere/link
+		rmdir	$elsewhere/dir
+	ACTS
+}
+
+@test "nothing outside the project can be changed" {
+	refused_each < <(attempts)
+	[[ $(<"$elsewhere/file") == there && $(ls -A -- "$elsewhere") == file ]]
+}
+
+@test "nor through the kernel's names for the root and the working directory" {
+	refused_each <<-ACTS
+		open-write	/proc/self/root$elsewhere/file
+		open-write	/proc/self/cwd/../../../elsewhere/file
+		open-write	/proc/1/root$elsewhere/file
+		create	/proc/self/root$elsewhere/new
+		create	../new
+		create-once	/koda-test
+		create-once	/etc/koda-test
+		create-once	/usr/koda-test
+		create	$HOME/.bashrc
+		create	$HOME/.profile
+		mkdir	$HOME/.config
+	ACTS
+}
+
+@test "in plan mode the project is read-only in the kernel too" {
+	box=(--trust plan --yes)
+	refused_with 'EROFS|EACCES' open-write file
+	refused_with 'EROFS|EACCES' create new
+	refused_with 'EROFS|EACCES' mkdir dir
+	allowed open-read file
+	box=(--read-only)
+	refused open-write file
+}
+
+@test "what the policy closes inside the project is closed" {
+	mkdir closed
+	echo x >closed/file
+	echo x >single
+	box=(--deny-write "$project/closed" --deny-write "$project/single")
+	refused_each <<-ACTS
+		open-write	closed/file
+		create	closed/new
+		unlink	closed/file
+		rename	closed/file	out
+		rename	file	closed/in
+		open-write	single
+		unlink	single
+		rename	file	single
+		chmod	single	0777
+	ACTS
+	allowed open-write file
+}
+
+@test "twin: the same acts work outside, and inside where the policy allows it" {
+	outside_each < <(attempts)
+	policy_where "d['fs']['allow_write'].append('$elsewhere')"
+	rm -rf -- "$elsewhere"/{new,hard}
+	each_inside < <(attempts)
+	run -1 grep -vx ok "$BATS_TEST_TMPDIR/out"
+}

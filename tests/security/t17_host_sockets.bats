@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-17: a Unix socket of the host does what the command may not.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+@test "sockets in the project, in the home and elsewhere cannot be connected to" {
+	mkdir sub
+	listen_unix "$project/s" "$project/sub/s" "$HOME/s" "$elsewhere/s"
+	outside connect-unix "$project/s"
+	outside connect-unix "$HOME/s"
+	refused_each <<-ACTS
+		connect-unix	$project/s
+		connect-unix	$project/sub/s
+		connect-unix	$HOME/s
+		connect-unix	$elsewhere/s
+		link	s	alias
+		unlink	s
+		rename	s	moved
+	ACTS
+}
+
+@test "nor after the directory above was renamed" {
+	mkdir sub
+	listen_unix "$project/sub/s"
+	run run_box sh -c "mv sub moved; '$KODA_PROBE' connect-unix moved/s"
+	[[ $status -eq 1 && $output == E* ]]
+}
+
+@test "sockets below /run and /tmp are not there" {
+	is_root || lacking 'root, to put a socket into /run'
+	local place=/run/koda-test-$$
+	listen_unix "$place"
+	outside connect-unix "$place"
+	inside connect-unix "$place"
+	rm -f -- "$place"
+	[[ $status -eq 1 && $answer == ENOENT ]]
+	place=$(mktemp -u /tmp/koda-test-XXXXXX)
+	rm -f -- "$BATS_TEST_TMPDIR/listening"
+	listen_unix "$place"
+	outside connect-unix "$place"
+	inside connect-unix "$place"
+	rm -f -- "$place"
+	[[ $status -eq 1 && $answer == ENOENT ]]
+}
+
+@test "abstract sockets of the host are not there" {
+	listen_unix "@koda-test-$$-$BATS_TEST_NUMBER"
+	outside abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"
+	refused abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"
+}
+
+@test "a socket bound by a relative name is found" {
+	listen_unix s
+	outside connect-unix s
+	refused connect-unix s
+}
+
+@test "a socket that was renamed after binding is found" {
+	listen_unix "$project/before"
+	mv before after
+	outside connect-unix after
+	refused connect-unix after
+}
+
+@test "a socket with a second name is found under both" {
+	listen_unix "$project/s"
+	ln s second
+	outside connect-unix second
+	refused connect-unix second
+}
+
+@test "a socket whose name has a newline is found" {
+	listen_unix "$project/new"$'\n'"line"
+	outside connect-unix "new"$'\n'"line"
+	refused connect-unix "new"$'\n'"line"
+}
+
+@test "twin: sockets made inside work inside" {
+	run run_box python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("own")
+s.listen(1)
+socket.socket(socket.AF_UNIX).connect("own")
+print("connected")'
+	[[ $status -eq 0 && $output == connected ]]
+}

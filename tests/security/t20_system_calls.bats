@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-20: a system call leads around the view: namespaces, mounts, rings, keys, other memory.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+@test "every listed call is refused" {
+	"$KODA_PROBE" calls | grep -vx ok >"$BATS_TEST_TMPDIR/calls"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/calls") -ge 45 ]]
+	refused_each < <(sed 's/^/call\t/' "$BATS_TEST_TMPDIR/calls")
+	# These look absent, because programs ask for them and have another way.
+	for name in io_uring_setup io_uring_enter io_uring_register number-463; do
+		refused_with ENOSYS call "$name"
+	done
+}
+
+@test "no new namespace, by any of the three calls" {
+	local flag
+	for flag in 0x10000000 0x00020000 0x20000000 0x40000000 0x08000000 0x04000000 0x02000000; do
+		printf 'unshare\t%s\nclone\t%s\nclone3\t%s\n' "$flag" "$flag" "$flag"
+	done >"$BATS_TEST_TMPDIR/namespaces"
+	printf 'unshare\t0x80\nclone3\t0\n' >>"$BATS_TEST_TMPDIR/namespaces"
+	refused_each <"$BATS_TEST_TMPDIR/namespaces"
+	refused_with ENOSYS clone3 0
+}
+
+@test "not even a child can be traced or read" {
+	refused ptrace-child
+	refused vm-read
+}
+
+@test "the other entries into the kernel are closed" {
+	[[ $(uname -m) == x86_64 ]] || lacking 'x86_64'
+	refused_with ENOSYS x32
+	refused i386
+}
+
+@test "socket families: unix, inet, inet6 and route netlink only" {
+	local family
+	for family in 0 3 4 5 9 11 15 17 21 24 29 30 31 38 39 40 41 42 43 44 45; do
+		printf 'socket\t%s\t3\t0\nsocket\t%s\t1\t0\n' "$family" "$family"
+	done >"$BATS_TEST_TMPDIR/families"
+	# Netlink: audit, connector, generic, netfilter, sock_diag, xfrm, kobject.
+	for family in 9 11 16 12 4 6 15; do
+		printf 'socket\t16\t3\t%s\n' "$family"
+	done >>"$BATS_TEST_TMPDIR/families"
+	refused_each <"$BATS_TEST_TMPDIR/families"
+	refused_with EAFNOSUPPORT socket 40 1 0
+	refused_with EAFNOSUPPORT socket 17 3 768
+	refused_with EAFNOSUPPORT socket 16 3 9
+}
+
+@test "twin: the allowed families, plain processes, and all of it outside" {
+	allowed socket 1 1 0
+	allowed socket 2 1 0
+	allowed socket 2 2 0
+	allowed socket 16 3 0
+	allowed clone 0
+	outside socket 16 3 4
+	outside ptrace-child
+	outside vm-read
+	outside unshare 0x10000000
+	outside clone 0x10000000
+	outside clone3 0
+	for name in setns userfaultfd keyctl open_tree ptrace process_vm_readv mount_setattr; do
+		outside call "$name"
+	done
+	if is_root; then
+		for name in mount pivot_root fsopen bpf sethostname syslog swapon reboot; do
+			outside call "$name"
+		done
+	fi
+}

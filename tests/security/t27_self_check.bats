@@ -1,0 +1,32 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# T-27: a protection was asked for but is not there; the command must not start.
+
+setup() {
+	load helper
+	new_project
+	mkdir -p veiled/hole closed
+	echo secret >secret
+	printf 'open-read\tfile\n' >"$BATS_TEST_TMPDIR/acts"
+}
+
+# with KIND PATH: a run whose plan has one canary more.
+with() {
+	run "$KODA_MUTATE" with "$1" "$2" "$project" "$HOME" "$KODA_PROBE" "$BATS_TEST_TMPDIR/acts"
+	[[ $status -eq 0 ]] || { echo "$output"; false; }
+}
+
+@test "a canary that can be read or written ends the run before it begins" {
+	with denied-read "$project/file"
+	[[ $output == 'refused: self-check: reading is possible at'* ]] || { echo "$output"; false; }
+	with denied-write "$project"
+	[[ $output == 'refused: self-check: writing is possible in'* ]] || { echo "$output"; false; }
+	[[ ! -e .koda-canary ]]
+}
+
+@test "twin: canaries that hold do not" {
+	with denied-read "$project/secret"
+	[[ $output == ok* ]]
+	with denied-write "$project/closed"
+	[[ $output == ok* ]]
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
+# T-30: the git directories of nested repositories, submodules and worktrees.
+
+setup() {
+	load helper
+	new_project
+}
+
+teardown() {
+	end_background
+}
+
+# A git directory with what git itself looks for.
+repository() {
+	mkdir -p "$1/objects" "$1/refs" "$1/hooks"
+	echo 'ref: refs/heads/main' >"$1/HEAD"
+	echo '[core]' >"$1/config"
+}
+
+cannot_touch() {
+	refused_each <<-ACTS
+		create	$1/hooks/pre-commit
+		open-write	$1/config
+		rename	$1/config	moved
+		rename	$1/hooks	moved
+		create	$1/config.worktree
+		create	$1/commondir
+		create	$1/info/attributes
+		rename	$1	moved
+	ACTS
+}
+
+@test "repositories at every depth that the policy searches" {
+	repository .git
+	repository a/.git
+	repository a/b/c/d/.git
+	mkdir -p a/.git/info a/b/c/d/.git/info .git/info
+	cannot_touch .git
+	cannot_touch a/.git
+	cannot_touch a/b/c/d/.git
+}
+
+@test "the pointer file of a worktree or submodule" {
+	mkdir sub
+	echo 'gitdir: ../elsewhere' >sub/.git
+	refused_each <<-ACTS
+		open-write	sub/.git
+		unlink	sub/.git
+		rename	sub/.git	moved
+		rename	sub	moved
+	ACTS
+}
+
+@test "the git directories of submodules" {
+	repository .git
+	repository .git/modules/sub
+	repository .git/modules/deep/er
+	mkdir -p sub .git/modules/sub/info
+	echo 'gitdir: ../.git/modules/sub' >sub/.git
+	cannot_touch .git/modules/sub
+	refused create .git/modules/deep/er/hooks/pre-commit
+}
+
+@test "the git directories of worktrees" {
+	git init -q . || lacking git
+	git -c user.name=t -c user.email=t@example.org commit -q --allow-empty -m first
+	git worktree add -q wt
+	refused_each <<-ACTS
+		open-write	.git/worktrees/wt/gitdir
+		open-write	.git/worktrees/wt/commondir
+		create	.git/worktrees/wt/config.worktree
+		open-write	wt/.git
+	ACTS
+}
+
+@test "a repository in a directory that was closed to be overlooked" {
+	repository nested/.git
+	local mode
+	for mode in 0000 0311 0111; do
+		chmod "$mode" nested
+		run run_box sh -c "chmod 755 nested; '$KODA_PROBE' create nested/.git/hooks/pre-commit"
+		chmod 755 nested
+		[[ $status -ne 0 && ! -e nested/.git/hooks/pre-commit ]] ||
+			{ echo "mode $mode: $output"; false; }
+	done
+}
+
+@test "twin: the rest of a repository can be written" {
+	repository .git
+	repository nested/.git
+	allowed create .git/objects/new
+	allowed create nested/.git/refs/new
+	allowed open-write .git/HEAD
+	outside create nested/.git/hooks/pre-commit
+}
