@@ -234,7 +234,9 @@ static int deny_path(const char *path, enum koda_list list, struct koda_policy *
 		r = koda_policy_add(policy, list, absolute, strlen(absolute), err);
 	if (r == KODA_OK)
 		r = koda_policy_add(policy, list, there, strlen(there), err);
-	return r < 0 ? r : koda_policy_add(policy, list, resolved, strlen(resolved), err);
+	if (r == KODA_OK)
+		r = koda_policy_add(policy, list, resolved, strlen(resolved), err);
+	return r;
 }
 
 static int deny_paths(const struct koda_strv *paths, const char *option, enum koda_list list,

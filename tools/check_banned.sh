@@ -4,7 +4,7 @@
 # from a static inline function and with fortified libc headers, and nothing else is in the way.
 set -euo pipefail
 export LC_ALL=C
-cd -- "$(dirname -- "$0")/.."
+CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 flags=(-std=gnu17 -D_GNU_SOURCE -O2 -D_FORTIFY_SOURCE=3 -fsyntax-only -x c
 	-include src/base/banned.h)

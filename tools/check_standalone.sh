@@ -4,10 +4,10 @@
 # whose own includes would hide a missing one. Public headers also have to be C11 and C++.
 # Usage: tools/check_standalone.sh [INCLUDE-DIRECTORY...]   (for generated headers)
 set -euo pipefail
-cd -- "$(dirname -- "$0")/.."
+CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 flags=(-fsyntax-only -Wall -Wextra -Werror -Iinclude -Isrc)
-gnu=(-std=gnu17 -D_GNU_SOURCE -DKODA_VERSION='""')
+gnu=(-std=gnu17 -D_GNU_SOURCE -DKODA_VERSION='""' -DKODA_HELPER_DIR='""')
 for dir in "$@"; do
 	flags+=("-I$dir")
 done

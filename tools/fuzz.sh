@@ -5,7 +5,7 @@
 # name somebody gave it.
 # Usage: tools/fuzz.sh [TARGET...]
 set -euo pipefail
-cd -- "$(dirname -- "$0")/.."
+CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 seconds=${FUZZ_SECONDS:-20}
 build='build-fuzz'

@@ -3,7 +3,7 @@
 # Builds for PREFIX in a directory of its own and installs, below DESTDIR if that is not empty.
 # Usage: tools/install.sh PREFIX DESTDIR
 set -euo pipefail
-cd -- "$(dirname -- "$0")/.."
+CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 prefix=$1
 destdir=$2
@@ -14,9 +14,10 @@ if [[ $prefix != /* ]]; then
 	exit 1
 fi
 if [[ -f $build/build.ninja ]]; then
-	meson configure "$build" "-Dprefix=$prefix"
+	meson configure "$build" "-Dprefix=$prefix" "-Dhelper_dir=$prefix/libexec/koda"
 else
-	meson setup "$build" -Dtests=false --strip "--prefix=$prefix"
+	meson setup "$build" -Dtests=false --strip "--prefix=$prefix" --libexecdir=libexec \
+		"-Dhelper_dir=$prefix/libexec/koda"
 fi
 ninja -C "$build"
 if [[ -n $destdir ]]; then

@@ -3,7 +3,7 @@
 # Formatters, static analysers and the project's own gates. Runs all of them, shows the output of
 # those that fail, and closes with "N passed, N failed".
 set -euo pipefail
-cd -- "$(dirname -- "$0")/.."
+CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 build='build-clang'
 jobs=$(nproc)
@@ -45,8 +45,8 @@ tidy() {
 check_c() {
 	cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
 		--suppress=memleak --suppress=resourceLeak --suppress=missingIncludeSystem \
-		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' \
-		-I include -I src -I "$build/cli" "${product[@]}"
+		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' \
+		-I include -I src -I "$build/cli" -I "$build/src" "${product[@]}"
 }
 
 check_shell() {
@@ -69,7 +69,7 @@ for gate in layers sizes parse_sites threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"
-step standalone tools/check_standalone.sh "$build/cli"
+step standalone tools/check_standalone.sh "$build/cli" "$build/src"
 step banned tools/check_banned.sh
 
 echo "$passed passed, $failed failed"

@@ -11,7 +11,7 @@ name=$(basename -- "$program")
 project=$(mktemp -d "${TMPDIR:-/tmp}/koda-tour.XXXXXX")
 trap 'rm -rf -- "$project"' EXIT
 mkdir -p "$project/src" "$project/.git/hooks"
-cd -- "$project"
+CDPATH='' cd -- "$project"
 
 # expect STATUS ARG...: runs the program and compares its exit status.
 expect() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Trust nothing that was only asked for: just before the command starts, its process looks at
+ * T-27. Trust nothing that was only asked for: just before the command starts, its process looks at
  * itself from the inside. Any difference ends it, and nothing runs.
  */
 #include "stage2.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last process: locks itself down and becomes the command. */
+/* T-29. The last process: locks itself down and becomes the command. */
 #include "stage2.h"
 
 #include "sys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placeholders: a protected name that does not exist needs something to mount over, so that the
- * command cannot create it. Usually that is a dead socket (wire/hold.h); inside a git directory it
- * is a file that git reads as if it were not there.
+ * T-32. Placeholders: a protected name that does not exist needs something to mount over, so that
+ * the command cannot create it. Usually that is a dead socket (wire/hold.h); inside a git directory
+ * it is a file that git reads as if it were not there.
  *
  * Runs in the same project share placeholders. Each holds a shared lock on the directory they are
  * in; whoever can get the exclusive lock at the end is the last and removes them. The kernel drops

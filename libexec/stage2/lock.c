@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lock-down of the process that becomes the command. Each setting is read back. */
+/* T-19, T-20. Lock-down of the process that becomes the command. Each setting is read back. */
 #include "stage2.h"
 
 #include "sys.h"

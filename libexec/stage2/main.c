@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guardian. It stays outside the sandbox and does four things: placeholders, start, wait,
- * clean up. Whatever dies first - runner, init, command - it notices, ends the rest and removes
- * what it put into the project.
+ * T-18, T-21, T-23, T-26. The guardian. It stays outside the sandbox and does four things:
+ * placeholders, start, wait, clean up. Whatever dies first - runner, init, command - it notices,
+ * ends the rest and removes what it put into the project.
  */
 #include "stage2.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mount view, from the inside of a fresh mount namespace:
+ * T-14, T-15, T-16, T-25. The mount view, from the inside of a fresh mount namespace:
  *
  *   1. every tree that will be mounted somewhere is cloned while the view is still the host's;
  *   2. the whole view becomes private and read-only;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lock-down and the command itself. Landlock repeats the mount view as an independent layer: what
- * is read-only there is not writable here either. Limits come from the policy, and from the trust
- * table where the policy has no field.
+ * T-28. Lock-down and the command itself. Landlock repeats the mount view as an independent layer:
+ * what is read-only there is not writable here either. Limits come from the policy, and from the
+ * trust table where the policy has no field.
  */
 #include "plan/plan.h"
 

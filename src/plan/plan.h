@@ -90,6 +90,11 @@ KODA_CHECK int koda_plan_print(const struct koda_plan *plan, struct koda_buf *ou
 /* The parts of koda_plan_make. */
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
+/* Fresh directories and devices; a fresh /proc; is path in one of those? */
+KODA_CHECK int koda_plan_own(struct koda_plan *plan, struct koda_error *err);
+KODA_CHECK int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *request,
+			      struct koda_error *err);
+bool koda_plan_is_own(struct koda_span path);
 KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 

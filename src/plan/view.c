@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules -> mounts. The verdict functions say for every marked path what it is: hidden, readable or
- * writable. A mount is needed exactly where that differs from the directory above, so the plan
- * cannot say anything else than the verdicts do.
+ * T-17. Rules -> mounts. The verdict functions say for every marked path what it is: hidden,
+ * readable or writable. A mount is needed exactly where that differs from the directory above, so
+ * the plan cannot say anything else than the verdicts do.
  *
  *   hidden                  a mask; a veil if something below is to be readable
  *   readable below hidden   a hole
@@ -26,24 +26,10 @@
 
 #include <stdio.h>
 
-#define MIB (1024ULL * 1024)
-
 enum state {
 	STATE_HIDDEN = 0,
 	STATE_READABLE,
 	STATE_WRITABLE
-};
-
-/* The sandbox's own, fresh and empty; what lies below on the host is not there inside. */
-static const struct private_dir {
-	const char *path;
-	uint64_t bytes;
-	uint64_t mode;
-} private_dirs[] = {
-	{ "/tmp", 4096 * MIB, 01777 },
-	{ "/var/tmp", 1024 * MIB, 01777 },
-	{ "/run", 64 * MIB, 0755 },
-	{ "/dev/shm", 1024 * MIB, 01777 },
 };
 
 struct planner {
@@ -77,11 +63,8 @@ static struct koda_span parent_of(struct koda_span path)
 /* Does path lie in a private directory, outside everything that is bound into it? */
 static bool is_private(const struct planner *p, struct koda_span path)
 {
-	bool inside = koda_path_covers(koda_span_of("/dev"), path) ||
-		      koda_path_covers(koda_span_of("/proc"), path);
+	bool inside = koda_plan_is_own(path);
 
-	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs); i++)
-		inside = inside || koda_path_covers(koda_span_of(private_dirs[i].path), path);
 	for (; inside && path.len > 1; path = parent_of(path))
 		if (koda_set_find(&p->mounted, path) != KODA_SET_NONE)
 			return false;
@@ -334,23 +317,6 @@ static int plan_root(struct planner *p)
 	return add(p, KODA_OP_READONLY, root, &look, "the project");
 }
 
-static int plan_private(struct planner *p)
-{
-	const struct koda_op dev = { .kind = KODA_OP_DEV };
-	int r = koda_plan_add(p->plan, &dev, "minimal devices", p->err);
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs) && r == KODA_OK; i++) {
-		const struct private_dir *dir = &private_dirs[i];
-		struct koda_op op = { .kind = KODA_OP_TMPFS,
-				      .n1 = dir->bytes,
-				      .n2 = dir->mode,
-				      .text1 = koda_span_of(dir->path) };
-
-		r = koda_plan_add(p->plan, &op, "private", p->err);
-	}
-	return r;
-}
-
 /* The host's sockets that would still be reachable by path: connecting needs no write access. */
 static int plan_sockets(struct planner *p)
 {
@@ -369,27 +335,6 @@ static int plan_sockets(struct planner *p)
 	return r;
 }
 
-static int plan_proc(struct planner *p)
-{
-	const struct koda_op proc = { .kind = KODA_OP_PROC };
-	int r = koda_plan_add(p->plan, &proc, "the sandbox's processes", p->err);
-
-	/* Root outside is the owner of these inside as well, and needs no capability to write. */
-	for (const char *const *path = koda_floor_kernel_paths;
-	     p->request->as_root && *path && r == KODA_OK; path++) {
-		struct koda_op op = { .kind = KODA_OP_READONLY,
-				      .flags = KODA_OP_LATE,
-				      .text1 = koda_span_of(*path) };
-		struct koda_look look;
-
-		r = look_at(p, op.text1, &look);
-		if (r == KODA_OK && look.thing != KODA_THING_MISSING &&
-		    koda_path_covers(koda_span_of("/proc"), op.text1))
-			r = koda_plan_add(p->plan, &op, "floor.kernel", p->err);
-	}
-	return r;
-}
-
 int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
 		   struct koda_error *err)
 {
@@ -397,7 +342,7 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 			     .request = request,
 			     .mounted = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			     .err = err };
-	int r = plan_private(&p);
+	int r = koda_plan_own(plan, err);
 
 	if (r == KODA_OK)
 		r = plan_root(&p);
@@ -406,7 +351,7 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 	if (r == KODA_OK)
 		r = plan_sockets(&p);
 	if (r == KODA_OK)
-		r = plan_proc(&p);
+		r = koda_plan_proc(plan, request, err);
 	koda_set_clear(&p.mounted);
 	return r;
 }

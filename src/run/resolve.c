@@ -7,8 +7,8 @@
 #include "policy/pathindex.h"
 #include "policy/policy.h"
 
-/* Where the command may write or could have written: the project, and what the policy allows, both
- * as written and as the kernel will see it. */
+/* Where the command may write or could have written: the project, and what the policy allows, as
+ * the kernel will see it. */
 static int load_writable(const struct koda_site *site, const struct koda_policy *policy,
 			 struct koda_pathindex *writable, struct koda_error *err)
 {
@@ -16,14 +16,12 @@ static int load_writable(const struct koda_site *site, const struct koda_policy 
 	int r = koda_pathindex_add(writable, koda_span_of(site->root), 1, err);
 
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
-		struct koda_span entry = koda_policy_get(policy, KODA_LIST_ALLOW_WRITE, i);
 		koda_auto_free char *resolved = NULL;
 
-		r = koda_path_resolve(entry.ptr, &resolved, err);
+		r = koda_path_resolve(koda_policy_get(policy, KODA_LIST_ALLOW_WRITE, i).ptr,
+				      &resolved, err);
 		if (r == KODA_OK)
 			r = koda_pathindex_add(writable, koda_span_of(resolved), 1, err);
-		if (r == KODA_OK)
-			r = koda_pathindex_add(writable, entry, 1, err);
 	}
 	return r;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-30 */
 #include "run/world.h"
 
 #include "base/diag.h"

@@ -51,7 +51,7 @@ if [[ $as == as-user ]]; then
 			skip_all "an ordinary user cannot reach $program"
 	done
 fi
-cd -- "$base"
+CDPATH='' cd -- "$base"
 status=0
 "${become[@]}" bats --formatter tap "$file" || status=$?
 exit "$status"

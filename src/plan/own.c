@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* T-22. What is the sandbox's own and not the host's: temporary directories, devices, processes. */
+#include "plan/plan.h"
+
+#include "base/diag.h"
+#include "base/path.h"
+#include "policy/floor.h"
+
+#define MIB (1024ULL * 1024)
+
+/* The sandbox's own, fresh and empty; what lies below on the host is not there inside. */
+static const struct private_dir {
+	const char *path;
+	uint64_t bytes;
+	uint64_t mode;
+} private_dirs[] = {
+	{ "/tmp", 4096 * MIB, 01777 },
+	{ "/var/tmp", 1024 * MIB, 01777 },
+	{ "/run", 64 * MIB, 0755 },
+	{ "/dev/shm", 1024 * MIB, 01777 },
+};
+
+bool koda_plan_is_own(struct koda_span path)
+{
+	bool own = koda_path_covers(koda_span_of("/dev"), path) ||
+		   koda_path_covers(koda_span_of("/proc"), path);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs); i++)
+		own = own || koda_path_covers(koda_span_of(private_dirs[i].path), path);
+	return own;
+}
+
+int koda_plan_own(struct koda_plan *plan, struct koda_error *err)
+{
+	const struct koda_op dev = { .kind = KODA_OP_DEV };
+	int r = koda_plan_add(plan, &dev, "minimal devices", err);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs) && r == KODA_OK; i++) {
+		const struct private_dir *dir = &private_dirs[i];
+		struct koda_op op = { .kind = KODA_OP_TMPFS,
+				      .n1 = dir->bytes,
+				      .n2 = dir->mode,
+				      .text1 = koda_span_of(dir->path) };
+
+		r = koda_plan_add(plan, &op, "private", err);
+	}
+	return r;
+}
+
+int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *request,
+		   struct koda_error *err)
+{
+	const struct koda_op proc = { .kind = KODA_OP_PROC };
+	int r = koda_plan_add(plan, &proc, "the sandbox's processes", err);
+
+	/* Root outside is the owner of these inside as well, and needs no capability to write. */
+	for (const char *const *path = koda_floor_kernel_paths;
+	     request->as_root && *path && r == KODA_OK; path++) {
+		struct koda_op op = { .kind = KODA_OP_READONLY,
+				      .flags = KODA_OP_LATE,
+				      .text1 = koda_span_of(*path) };
+		struct koda_look look;
+
+		r = request->world->look(request->world->ctx, *path, &look, err);
+		if (r == KODA_OK && look.thing != KODA_THING_MISSING &&
+		    koda_path_covers(koda_span_of("/proc"), op.text1))
+			r = koda_plan_add(plan, &op, "floor.kernel", err);
+	}
+	return r;
+}
