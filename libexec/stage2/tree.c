@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #define NO_LINKS (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -15,7 +16,7 @@ static size_t own_count;
 
 void tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name)
 {
-	struct mount_attr attr = { .attr_set = set };
+	struct mount_attr attr = { .attr_set = set, .propagation = MS_PRIVATE };
 
 	if (sys_mount_setattr(fd, path, flags, &attr) < 0)
 		stage2_fail("make a mount read-only", name, errno);

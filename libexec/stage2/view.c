@@ -2,8 +2,8 @@
 /*
  * T-14, T-15, T-16, T-25. The mount view, from the inside of a fresh mount namespace:
  *
- *   1. every tree that will be mounted somewhere is cloned while the view is still the host's;
- *   2. the whole view becomes private and read-only;
+ *   1. the whole view becomes private, and every tree that will be mounted somewhere is cloned;
+ *   2. the whole view becomes read-only;
  *   3. the ops are applied in order: parents before children, so that a later broad one can
  *      never re-open an inner one.
  *
@@ -85,6 +85,10 @@ static void apply_mask(const char *path)
 	int target = tree_open(path);
 	int tree;
 
+	/* What is out of our reach, with more privileges than the command has, is out of its reach.
+	 */
+	if (target < 0 && errno == EACCES)
+		return;
 	if (target < 0)
 		stage2_fail("open what is to be hidden", path, errno);
 	tree = sys_open_tree(AT_FDCWD, tree_is_directory(target) ? MASK_AT "/dir" : MASK_AT "/file",
@@ -182,20 +186,27 @@ static void close_own_trees(const struct plan *plan)
 	}
 }
 
+/* Changes every mount of the view at once. */
+static void set_all(struct mount_attr attr)
+{
+	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
+		stage2_fail("change the view as a whole", "/", errno);
+}
+
 void view_build(const struct plan *plan)
 {
-	struct mount_attr base = { .attr_set =
-					   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-				   .propagation = MS_PRIVATE };
 	struct koda_op op;
 	size_t i = 0;
 	size_t at = 0;
 
 	raise_descriptor_limit();
-	clone_all(plan);
 	device_clone();
-	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &base) < 0)
-		stage2_fail("make the view read-only", "/", errno);
+	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
+	 */
+	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+				     .propagation = MS_PRIVATE });
+	clone_all(plan);
+	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	prepare_masks();
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);

@@ -53,17 +53,19 @@ int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *reque
 	const struct koda_op proc = { .kind = KODA_OP_PROC };
 	int r = koda_plan_add(plan, &proc, "the sandbox's processes", err);
 
-	/* Root outside is the owner of these inside as well, and needs no capability to write. */
-	for (const char *const *path = koda_floor_kernel_paths;
-	     request->as_root && *path && r == KODA_OK; path++) {
+	for (const char *const *path = koda_floor_kernel_paths; *path && r == KODA_OK; path++) {
 		struct koda_op op = { .kind = KODA_OP_READONLY,
 				      .flags = KODA_OP_LATE,
 				      .text1 = koda_span_of(*path) };
+		/* Root outside owns all of these inside as well and needs no capability to write;
+		 * for anyone else it is the sysctls of the new namespaces. */
+		bool wanted = request->as_root || strcmp(*path, "/proc/sys") == 0;
 		struct koda_look look;
 
+		if (!wanted || !koda_path_covers(koda_span_of("/proc"), op.text1))
+			continue;
 		r = request->world->look(request->world->ctx, *path, &look, err);
-		if (r == KODA_OK && look.thing != KODA_THING_MISSING &&
-		    koda_path_covers(koda_span_of("/proc"), op.text1))
+		if (r == KODA_OK && look.thing != KODA_THING_MISSING)
 			r = koda_plan_add(plan, &op, "floor.kernel", err);
 	}
 	return r;

@@ -56,8 +56,11 @@ static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err
 static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 {
 	struct koda_place place;
+	const struct koda_found found = { .git_dirs = &sandbox->site.git_dirs,
+					  .git_files = &sandbox->site.git_files,
+					  .closed = &sandbox->site.guarded };
 	int r = koda_world_scan(sandbox->site.root, koda_policy_search_depth(sandbox->policy),
-				&sandbox->site.git_dirs, &sandbox->site.git_files, err);
+				&found, err);
 
 	if (r == KODA_OK)
 		r = koda_site_note_absent(&sandbox->site, err);

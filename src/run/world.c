@@ -102,8 +102,8 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 }
 
 /* One directory: is there a .git, and what is below? */
-static int scan_dir(struct queue *queue, const char *path, bool descend, struct koda_strv *git_dirs,
-		    struct koda_strv *git_files, struct koda_error *err)
+static int scan_dir(struct queue *queue, const char *path, bool descend,
+		    const struct koda_found *found, struct koda_error *err)
 {
 	koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t expected = SIZE_MAX;
@@ -112,11 +112,15 @@ static int scan_dir(struct queue *queue, const char *path, bool descend, struct 
 	bool has_git;
 	int r = KODA_OK;
 
+	/* Closed, but the user's own: the command could open it. It stays as it is. */
+	if (fd < 0 && errno == EACCES && lstat(path, &st) == 0 && st.st_uid == geteuid())
+		return koda_strv_add(found->closed, path, err);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return KODA_OK; /* gone, or closed to this user and so to the command */
+		return KODA_OK; /* gone, or somebody else's */
 	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
 	if (has_git)
-		r = note(S_ISDIR(git.st_mode) ? git_dirs : git_files, path, ".git", err);
+		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
+			 err);
 	if (st.st_nlink >= 2) /* "." and the entry in the parent, then one per subdirectory */
 		expected = st.st_nlink - 2;
 	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
@@ -176,8 +180,8 @@ static int scan_git_dirs(struct koda_strv *git_dirs, struct koda_error *err)
 	return r;
 }
 
-int koda_world_scan(const char *root, unsigned int depth, struct koda_strv *git_dirs,
-		    struct koda_strv *git_files, struct koda_error *err)
+int koda_world_scan(const char *root, unsigned int depth, const struct koda_found *found,
+		    struct koda_error *err)
 {
 	struct queue queue = { .dirs = KODA_STRV_INIT };
 	unsigned int level = 0;
@@ -194,11 +198,11 @@ int koda_world_scan(const char *root, unsigned int depth, struct koda_strv *git_
 					 "more than %d directories to look at for repositories",
 					 SCAN_MAX);
 		else
-			r = scan_dir(&queue, queue.dirs.items[queue.next++], level < depth,
-				     git_dirs, git_files, err);
+			r = scan_dir(&queue, queue.dirs.items[queue.next++], level < depth, found,
+				     err);
 	}
 	koda_strv_clear(&queue.dirs);
-	return r < 0 ? r : scan_git_dirs(git_dirs, err);
+	return r < 0 ? r : scan_git_dirs(found->git_dirs, err);
 }
 
 int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)

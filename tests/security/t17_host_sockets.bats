@@ -58,32 +58,6 @@ teardown() {
 	refused abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"
 }
 
-@test "a socket bound by a relative name is found" {
-	listen_unix s
-	outside connect-unix s
-	refused connect-unix s
-}
-
-@test "a socket that was renamed after binding is found" {
-	listen_unix "$project/before"
-	mv before after
-	outside connect-unix after
-	refused connect-unix after
-}
-
-@test "a socket with a second name is found under both" {
-	listen_unix "$project/s"
-	ln s second
-	outside connect-unix second
-	refused connect-unix second
-}
-
-@test "a socket whose name has a newline is found" {
-	listen_unix "$project/new"$'\n'"line"
-	outside connect-unix "new"$'\n'"line"
-	refused connect-unix "new"$'\n'"line"
-}
-
 @test "twin: sockets made inside work inside" {
 	run run_box python3 -c '
 import socket

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes on their way: all of them, at once, within the ceiling, and never waiting. */
+#include "koda_test.h"
+
+#include "../lib/child.h"
+#include "base/buf.h"
+#include "base/fd.h"
+#include "run/relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MANY ((size_t)1 << 20)
+
+static char *pattern(size_t len)
+{
+	char *text = malloc(len + 1);
+
+	assert_non_null(text);
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)('a' + i % 23);
+	text[len] = '\0';
+	return text;
+}
+
+/* Lets len bytes pass through an output relay with that ceiling; what comes out is left in out. */
+static void pass(const char *text, size_t len, uint64_t ceiling, struct koda_buf *out,
+		 uint64_t *ret_dropped)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int to = memfd_create("to", MFD_CLOEXEC);
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	int from = -1;
+	size_t sent = 0;
+	short events;
+	int fd;
+
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, ceiling, &err), err);
+	while (sent < len) {
+		size_t n = len - sent < 4096 ? len - sent : 4096;
+
+		assert_int_equal(write(end, text + sent, n), (ssize_t)n);
+		sent += n;
+		koda_relay_step(&relay);
+	}
+	koda_fd_close(&end);
+	for (int i = 0; i < 10000 && koda_relay_wants(&relay, &fd, &events); i++)
+		koda_relay_step(&relay);
+	assert_false(koda_relay_wants(&relay, &fd, &events));
+	koda_relay_finish(&relay);
+	assert_int_equal(relay.total, len);
+	*ret_dropped = koda_relay_dropped(&relay);
+	koda_relay_clear(&relay);
+	assert_int_equal(lseek(to, 0, SEEK_SET), 0);
+	KODA_ASSERT_OK(koda_fd_read_all(to, out, &err), err);
+}
+
+static void everything_passes_without_a_ceiling(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 4095, 4096, 65536, 65537, MANY };
+
+	(void)state;
+	KODA_EACH(size, sizes) {
+		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(2 * MANY);
+		char *text = pattern(*size);
+		uint64_t dropped = 1;
+
+		pass(text, *size, UINT64_MAX, &out, &dropped);
+		assert_int_equal(dropped, 0);
+		assert_int_equal(out.len, *size);
+		if (*size)
+			assert_memory_equal(out.ptr, text, *size);
+		free(text);
+	}
+}
+
+static void head_and_tail_are_kept(void **state)
+{
+	static const struct {
+		size_t len;
+		uint64_t ceiling;
+	} rows[] = { { 10, 10 },     { 11, 10 },        { 100, 10 },     { 100, 11 },
+		     { 4096, 4096 }, { MANY, 4096 },    { MANY, 65536 }, { MANY, MANY },
+		     { MANY, 2 },    { MANY, MANY - 1 } };
+
+	(void)state;
+	KODA_EACH(row, rows) {
+		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(2 * MANY);
+		size_t ceiling = (size_t)row->ceiling;
+		size_t head = ceiling - ceiling / 2;
+		char *text = pattern(row->len);
+		uint64_t dropped = 0;
+		char line[80];
+
+		pass(text, row->len, row->ceiling, &out, &dropped);
+		assert_int_equal(dropped, row->len > ceiling ? row->len - ceiling : 0);
+		if (dropped == 0) {
+			assert_int_equal(out.len, row->len);
+			assert_memory_equal(out.ptr, text, row->len);
+		} else {
+			(void)snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
+				       (unsigned long long)dropped);
+			assert_int_equal(out.len, ceiling + strlen(line));
+			assert_memory_equal(out.ptr, text, head);
+			assert_memory_equal(out.ptr + head, line, strlen(line));
+			assert_memory_equal(out.ptr + out.len - ceiling / 2,
+					    text + row->len - ceiling / 2, ceiling / 2);
+		}
+		free(text);
+	}
+}
+
+static void the_head_is_not_held_back(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int to = memfd_create("to", MFD_CLOEXEC);
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	int from = -1;
+
+	(void)state;
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, 100, &err), err);
+	assert_int_equal(write(end, "abc", 3), 3);
+	koda_relay_step(&relay);
+	assert_int_equal(lseek(to, 0, SEEK_END), 3);
+	/* Nothing to read: it does not wait. */
+	koda_relay_step(&relay);
+	koda_relay_clear(&relay);
+}
+
+static void output_to_nowhere_is_counted(void **state)
+{
+	koda_auto_fd int end = -1;
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	int from = -1;
+
+	(void)state;
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, -1, false, 2, &err), err);
+	assert_int_equal(write(end, "abcdef", 6), 6);
+	koda_relay_step(&relay);
+	koda_relay_finish(&relay);
+	assert_int_equal(relay.total, 6);
+	assert_int_equal(koda_relay_dropped(&relay), 4);
+	koda_relay_clear(&relay);
+}
+
+/* A reader that takes nothing holds up nobody: step returns, and asks to be called when there is
+ * room. */
+static void a_slow_reader_is_not_waited_for(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int reader = -1;
+	koda_auto_fd int to = -1;
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	char *text = pattern(65536);
+	int from = -1;
+	short events;
+	int fd;
+
+	(void)state;
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, UINT64_MAX, &err), err);
+	(void)fcntl(end, F_SETFL, O_NONBLOCK);
+	for (int i = 0; i < 8; i++) {
+		(void)!write(end, text, 65536);
+		koda_relay_step(&relay);
+	}
+	assert_true(koda_relay_wants(&relay, &fd, &events));
+	assert_int_equal(fd, to);
+	assert_int_equal(events, POLLOUT);
+	assert_int_equal(fcntl(to, F_GETFL) & O_NONBLOCK, 0);
+	koda_relay_clear(&relay);
+	free(text);
+}
+
+/* The end of what it reads from closes what it owns, and only that. */
+static void ends_are_passed_on(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int reader = -1;
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	int from = -1;
+	int to = -1;
+	short events;
+	char byte;
+	int fd;
+
+	(void)state;
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, true, UINT64_MAX, &err), err);
+	assert_int_equal(write(end, "x", 1), 1);
+	koda_relay_step(&relay);
+	koda_fd_close(&end);
+	koda_relay_step(&relay);
+	assert_false(koda_relay_wants(&relay, &fd, &events));
+	assert_int_equal(read(reader, &byte, 1), 1);
+	assert_int_equal(read(reader, &byte, 1), 0);
+	koda_relay_clear(&relay);
+	koda_relay_clear(&relay); /* twice is fine */
+}
+
+/* A command that does not read its input must not end the program that started it. */
+static int write_to_nobody(void *arg)
+{
+	struct koda_relay relay = KODA_RELAY_INIT;
+	int from = -1;
+	int to = -1;
+	int end = -1;
+	int reader = -1;
+	short events;
+	int fd;
+
+	(void)arg;
+	(void)sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	KODA_CHILD_CHECK(koda_fd_pipe(&from, &end, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_fd_pipe(&reader, &to, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_relay_open(&relay, from, to, true, UINT64_MAX, NULL) == KODA_OK);
+	(void)close(reader);
+	KODA_CHILD_CHECK(write(end, "x", 1) == 1);
+	koda_relay_step(&relay);
+	KODA_CHILD_CHECK(!koda_relay_wants(&relay, &fd, &events));
+	koda_relay_clear(&relay);
+	(void)close(end);
+	return 0;
+}
+
+static void a_reader_that_is_gone_is_no_signal(void **state)
+{
+	(void)state;
+	assert_int_equal(koda_child_run(write_to_nobody, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_passes_without_a_ceiling),
+		cmocka_unit_test(head_and_tail_are_kept),
+		cmocka_unit_test(the_head_is_not_held_back),
+		cmocka_unit_test(output_to_nowhere_is_counted),
+		cmocka_unit_test(a_slow_reader_is_not_waited_for),
+		cmocka_unit_test(ends_are_passed_on),
+		cmocka_unit_test(a_reader_that_is_gone_is_no_signal),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
