@@ -62,13 +62,25 @@ static int lock_parent(const struct hold *hold)
 	return fd;
 }
 
+/* A further name for a node that is already there costs less than another node. */
+static int create_node(const struct hold *hold)
+{
+	for (const struct hold *before = hold; before-- > holds;)
+		if (before->parent == hold->parent && before->op.kind == KODA_OP_HOLD &&
+		    linkat(hold->parent, before->name, hold->parent, hold->name, 0) == 0)
+			return 0;
+		else if (errno == EEXIST)
+			return -1;
+	return mknodat(hold->parent, hold->name, KODA_HOLD_NODE, 0);
+}
+
 static int create(const struct hold *hold)
 {
 	int fd;
 	ssize_t n;
 
 	if (hold->op.kind == KODA_OP_HOLD)
-		return mknodat(hold->parent, hold->name, KODA_HOLD_NODE, 0);
+		return create_node(hold);
 	fd = openat(hold->parent, hold->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0444);
 	if (fd < 0)
@@ -110,9 +122,10 @@ static void hold_one(struct hold *hold)
 	const char *path = hold->op.text1.ptr;
 
 	hold->parent = lock_parent(hold);
-	if (create(hold) < 0 && errno != EEXIST)
+	hold->made = create(hold) == 0;
+	if (!hold->made && errno != EEXIST)
 		stage2_fail("reserve a protected name", path, errno);
-	if (!is_placeholder(hold))
+	if (!hold->made && !is_placeholder(hold))
 		stage2_fail("a protected name appeared meanwhile", path, EEXIST);
 	hold->made = true;
 }

@@ -69,7 +69,8 @@ int tree_clone(const struct koda_op *op)
 	if (tree < 0)
 		stage2_fail("clone the tree at", path, errno);
 	(void)close(fd);
-	if (op->kind == KODA_OP_READONLY || op->kind == KODA_OP_HOLE)
+	/* A late one comes from the view as it has become, where it may be writable. */
+	if (op->kind == KODA_OP_READONLY && (op->flags & KODA_OP_LATE))
 		tree_set(tree, "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), MOUNT_ATTR_RDONLY, path);
 	return tree;
 }

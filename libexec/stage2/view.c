@@ -47,27 +47,44 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-static void clone_all(const struct plan *plan)
+/* Writable trees are cloned while the view is still writable, the others once it is read-only, and
+ * so are what they are to be without another call. */
+static bool is_cloned_writable(const struct koda_op *op)
 {
-	struct koda_op_header header;
+	return op->kind == KODA_OP_WRITABLE || op->kind == KODA_OP_PIN;
+}
+
+static bool is_cloned_readonly(const struct koda_op *op)
+{
+	return op->kind == KODA_OP_READONLY || op->kind == KODA_OP_HOLE;
+}
+
+static void clone_all(const struct plan *plan, bool (*is_wanted)(const struct koda_op *op))
+{
 	struct koda_op op;
 	size_t i = 0;
 	size_t at = 0;
+
+	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
+		if (op.flags & KODA_OP_LATE)
+			continue;
+		if (is_wanted(&op))
+			trees[i] = tree_clone(&op);
+		else if (op.kind == KODA_OP_OVERLAY && trees[i] < 0)
+			trees[i] = tree_overlay(&op);
+	}
+}
+
+static void make_room(const struct plan *plan)
+{
+	struct koda_op_header header;
 
 	memcpy(&header, plan->bytes, sizeof(header));
 	trees = calloc(header.count + 1, sizeof(*trees));
 	if (!trees)
 		stage2_fail("out of memory", "", ENOMEM);
-	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
+	for (size_t i = 0; i < header.count; i++)
 		trees[i] = -1;
-		if (op.flags & KODA_OP_LATE)
-			continue;
-		if (op.kind == KODA_OP_WRITABLE || op.kind == KODA_OP_READONLY ||
-		    op.kind == KODA_OP_HOLE || op.kind == KODA_OP_PIN)
-			trees[i] = tree_clone(&op);
-		else if (op.kind == KODA_OP_OVERLAY)
-			trees[i] = tree_overlay(&op);
-	}
 }
 
 static void prepare_masks(void)
@@ -200,13 +217,15 @@ void view_build(const struct plan *plan)
 	size_t at = 0;
 
 	raise_descriptor_limit();
+	make_room(plan);
 	device_clone();
 	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
 	 */
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 				     .propagation = MS_PRIVATE });
-	clone_all(plan);
+	clone_all(plan, is_cloned_writable);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
+	clone_all(plan, is_cloned_readonly);
 	prepare_masks();
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);

@@ -64,17 +64,19 @@ uint64_t koda_hash(const struct koda_hash_key *key, uint32_t salt, struct koda_s
 	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-struct koda_hash_key koda_hash_key_draw(void)
+struct koda_hash_key koda_hash_key_draw(const void *table)
 {
 	struct koda_hash_key key = { 0, 0 };
-	const void *seed;
+	const void *seed = (const void *)getauxval(AT_RANDOM);
+	uint64_t place = (uint64_t)(uintptr_t)table;
 
-	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == (ssize_t)sizeof(key))
-		return key;
-	/* Before the pool is ready, or behind a filter without getrandom: the kernel's 16 bytes
-	 * that every process is given at exec. */
-	seed = (const void *)getauxval(AT_RANDOM);
+	/* The kernel gives every process 16 random bytes at exec; asking for more for each of a
+	 * dozen small tables would cost more than filling them. */
 	if (seed)
 		memcpy(&key, seed, sizeof(key));
+	else if (getrandom(&key, sizeof(key), GRND_NONBLOCK) < 0)
+		key.k0 = (uint64_t)(uintptr_t)&key; /* address space layout is all that is left */
+	key.k0 ^= koda_hash(&key, 1, (struct koda_span){ (const char *)&place, sizeof(place) });
+	key.k1 ^= koda_hash(&key, 2, (struct koda_span){ (const char *)&place, sizeof(place) });
 	return key;
 }

@@ -14,8 +14,8 @@ struct koda_hash_key {
 	uint64_t k1;
 };
 
-/* A key nobody outside this process knows. */
-struct koda_hash_key koda_hash_key_draw(void);
+/* A key nobody outside this process knows, another one for each table. */
+struct koda_hash_key koda_hash_key_draw(const void *table);
 
 uint64_t koda_hash(const struct koda_hash_key *key, uint32_t salt, struct koda_span bytes);
 

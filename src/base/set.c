@@ -30,7 +30,7 @@ static int grow_slots(struct koda_set *set)
 	if (!slots)
 		return KODA_E_NOMEM;
 	if (!set->slots)
-		set->key = koda_hash_key_draw();
+		set->key = koda_hash_key_draw(slots);
 	free(set->slots);
 	set->slots = slots;
 	set->slot_count = want;

@@ -35,7 +35,7 @@ static int grow(struct koda_trie *trie)
 	if (!slots)
 		return KODA_E_NOMEM;
 	if (!trie->slots)
-		trie->key = koda_hash_key_draw();
+		trie->key = koda_hash_key_draw(slots);
 	for (size_t i = 0; trie->slots && i < trie->slot_count; i++) {
 		size_t at = trie->slots[i].hash & (want - 1);
 

@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,7 +101,30 @@ static bool can_write(const struct koda_relay *relay)
 	return poll(&p, 1, 0) > 0;
 }
 
-static void write_some(struct koda_relay *relay)
+/* A reader that is gone is told by errno; the signal would be the host's. */
+static bool hold_sigpipe(sigset_t *ret_before)
+{
+	sigset_t pipe_only;
+
+	(void)sigemptyset(&pipe_only);
+	(void)sigaddset(&pipe_only, SIGPIPE);
+	return pthread_sigmask(SIG_BLOCK, &pipe_only, ret_before) == 0 &&
+	       !sigismember(ret_before, SIGPIPE);
+}
+
+static void release_sigpipe(const sigset_t *before, bool raised)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe_only;
+
+	(void)sigemptyset(&pipe_only);
+	(void)sigaddset(&pipe_only, SIGPIPE);
+	if (raised)
+		(void)sigtimedwait(&pipe_only, NULL, &now);
+	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static void write_chunks(struct koda_relay *relay)
 {
 	while (relay->pending_len > 0 && can_write(relay)) {
 		size_t len = relay->pending_len < PIPE_BUF ? relay->pending_len : PIPE_BUF;
@@ -114,6 +139,19 @@ static void write_some(struct koda_relay *relay)
 	}
 }
 
+static void write_some(struct koda_relay *relay)
+{
+	sigset_t before;
+	bool held;
+
+	if (relay->pending_len == 0)
+		return;
+	held = hold_sigpipe(&before);
+	write_chunks(relay);
+	if (held)
+		release_sigpipe(&before, relay->from_ended);
+}
+
 void koda_relay_step(struct koda_relay *relay)
 {
 	if (relay->pending_len == 0 && relay->from >= 0)
@@ -126,26 +164,41 @@ uint64_t koda_relay_dropped(const struct koda_relay *relay)
 	return relay->tail_total > relay->tail_size ? relay->tail_total - relay->tail_size : 0;
 }
 
-void koda_relay_finish(struct koda_relay *relay)
+/* The line that tells what is missing, then the ring from its oldest byte. */
+static int write_tail(const struct koda_relay *relay, uint64_t dropped)
 {
-	uint64_t dropped = koda_relay_dropped(relay);
 	size_t kept = (size_t)(relay->tail_total - dropped);
 	size_t start =
 		dropped && relay->tail_size ? (size_t)(relay->tail_total % relay->tail_size) : 0;
 	char line[80];
+	int r = KODA_OK;
 
-	if (relay->to < 0 || (!dropped && kept == 0))
-		return;
 	if (dropped) {
 		int n = snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
 				 (unsigned long long)dropped);
 
-		(void)!koda_fd_write_all(relay->to, line, (size_t)n, NULL);
+		r = koda_fd_write_all(relay->to, line, (size_t)n, NULL);
 	}
-	if (relay->tail && start)
-		(void)!koda_fd_write_all(relay->to, relay->tail + start, kept - start, NULL);
-	if (relay->tail)
-		(void)!koda_fd_write_all(relay->to, relay->tail, start ? start : kept, NULL);
+	if (r == KODA_OK && relay->tail && start)
+		r = koda_fd_write_all(relay->to, relay->tail + start, kept - start, NULL);
+	if (r == KODA_OK && relay->tail)
+		r = koda_fd_write_all(relay->to, relay->tail, start ? start : kept, NULL);
+	return r;
+}
+
+void koda_relay_finish(struct koda_relay *relay)
+{
+	uint64_t dropped = koda_relay_dropped(relay);
+	sigset_t before;
+	bool held;
+	int r;
+
+	if (relay->to < 0 || (!dropped && relay->tail_total == 0))
+		return;
+	held = hold_sigpipe(&before);
+	r = write_tail(relay, dropped);
+	if (held)
+		release_sigpipe(&before, r < 0);
 }
 
 void koda_relay_clear(struct koda_relay *relay)

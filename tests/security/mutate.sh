@@ -11,7 +11,10 @@ for dir in "${KODA_TEST_BASE-}" /srv /opt /var/lib "${HOME-}" "$PWD"; do
 	base=$(mktemp -d -- "$dir/koda-mutate.XXXXXX" 2>/dev/null) && break
 	base=
 done
-[[ $base ]] || { echo '1..0 # SKIP no directory to work in outside /tmp: set KODA_TEST_BASE'; exit 0; }
+if [[ ! $base ]]; then
+	echo 'no directory to work in outside /tmp: set KODA_TEST_BASE'
+	exit 77
+fi
 cleanup() {
 	[[ ! ${listener-} ]] || kill "$listener" 2>/dev/null || true
 	rm -rf -- "$base"
@@ -48,6 +51,7 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 		.git/info/attributes nested/.git/commondir nested/.git/gitdir \
 		nested/.git/config.worktree nested/.git/info/attributes later/on; do
 		printf 'create-once\t%s\ncreate-once\t%s/x\n' "$name" "$name"
+		printf 'rename\t%s\tmoved\nrename\tmoved\t%s\n' "$name" "$name"
 	done
 	for name in .claude/agents .git/hooks nested/.git/hooks closed .vscode conf veiled/hole; do
 		printf 'create-once\t%s/x\n' "$name"

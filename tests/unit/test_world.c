@@ -12,30 +12,39 @@
 #include <sys/un.h>
 #include <time.h>
 
+/* Makes dir/path and every directory on the way to it. */
 static void make_dirs(const char *dir, const char *path)
 {
-	char part[PATH_MAX];
+	koda_auto_free char *full = strdup(koda_in(dir, path));
 
-	for (size_t i = 0; i <= strlen(path); i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		(void)snprintf(part, sizeof(part), "%s/%.*s", dir, (int)i, path);
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
-			fail_msg("mkdir %s: %s", part, strerror(errno));
+	assert_non_null(full);
+	for (char *at = full + strlen(dir) + 1;; at++) {
+		char *slash = strchr(at, '/');
+
+		if (slash)
+			*slash = '\0';
+		if (mkdir(full, 0755) < 0 && errno != EEXIST)
+			fail_msg("mkdir %s: %s", full, strerror(errno));
+		if (!slash)
+			break;
+		*slash = '/';
+		at = slash;
 	}
 }
 
 struct found {
 	struct koda_strv dirs;
 	struct koda_strv files;
+	struct koda_strv closed;
 };
 
 static struct found scan(const char *root, unsigned int depth)
 {
-	struct found found = { KODA_STRV_INIT, KODA_STRV_INIT };
+	struct found found = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
+	const struct koda_found lists = { &found.dirs, &found.files, &found.closed };
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_OK(koda_world_scan(root, depth, &found.dirs, &found.files, &err), err);
+	KODA_ASSERT_OK(koda_world_scan(root, depth, &lists, &err), err);
 	return found;
 }
 
@@ -43,6 +52,8 @@ static void clear(struct found *found)
 {
 	koda_strv_clear(&found->dirs);
 	koda_strv_clear(&found->files);
+	koda_strv_clear(&found->closed);
+	koda_strv_clear(&found->closed);
 }
 
 static void a_look_tells_what_is_there(void **state)
@@ -191,6 +202,8 @@ static int scan_closed(void *dir)
 {
 	struct koda_strv dirs = KODA_STRV_INIT;
 	struct koda_strv files = KODA_STRV_INIT;
+	struct koda_strv closed = KODA_STRV_INIT;
+	const struct koda_found lists = { &dirs, &files, &closed };
 	int r;
 	bool seen;
 
@@ -198,10 +211,12 @@ static int scan_closed(void *dir)
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n"), 0755) == 0);
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n/.git"), 0755) == 0);
 	KODA_CHILD_CHECK(chmod(koda_in(dir, "n"), 0311) == 0);
-	r = koda_world_scan(dir, 3, &dirs, &files, NULL);
-	seen = koda_strv_has(&dirs, koda_in(dir, "n/.git"));
+	r = koda_world_scan(dir, 3, &lists, NULL);
+	seen = koda_strv_has(&dirs, koda_in(dir, "n/.git")) ||
+	       koda_strv_has(&closed, koda_in(dir, "n"));
 	koda_strv_clear(&dirs);
 	koda_strv_clear(&files);
+	koda_strv_clear(&closed);
 	(void)chmod(koda_in(dir, "n"), 0755);
 	KODA_CHILD_CHECK(r < 0 || seen);
 	return 0;
