@@ -55,9 +55,9 @@ static void catch_signals(void)
 
 static int check_backend(const struct cli_call *call, const char *name, struct koda_error *err)
 {
-	if (strcmp(name, "auto") == 0 || strcmp(name, "native") == 0)
+	if (name && (strcmp(name, "auto") == 0 || strcmp(name, "native") == 0))
 		return KODA_OK;
-	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name);
+	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name ? name : "");
 }
 
 static int read_request(const struct cli_call *call, struct request *request,

@@ -25,11 +25,11 @@ static ino_t namespace_inode(const char *name)
 
 	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 	if (stat(path, &st) < 0)
-		stage2_fail("look at a namespace", path, errno);
+		koda_stage2_fail("look at a namespace", path, errno);
 	return st.st_ino;
 }
 
-void check_remember_namespaces(void)
+void koda_check_remember_namespaces(void)
 {
 	for (size_t i = 0; i < NAMESPACES; i++)
 		outside[i] = namespace_inode(namespaces[i]);
@@ -42,7 +42,7 @@ static void expect_status(const char *status, const char *name, const char *valu
 
 	(void)snprintf(line, sizeof(line), "\n%s:\t%s\n", name, value);
 	if (!strstr(status, line))
-		stage2_fail("self-check: not as it must be", name, 0);
+		koda_stage2_fail("self-check: not as it must be", name, 0);
 }
 
 static void check_status(void)
@@ -53,9 +53,9 @@ static void check_status(void)
 	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
 
 	if (n < 0)
-		stage2_fail("self-check: read", "/proc/self/status", errno);
+		koda_stage2_fail("self-check: read", "/proc/self/status", errno);
 	(void)close(fd);
-	status[n] = '\0';
+	status[n > 0 ? n : 0] = '\0';
 	expect_status(status, "CapInh", none);
 	expect_status(status, "CapPrm", none);
 	expect_status(status, "CapEff", none);
@@ -74,7 +74,7 @@ static void check_denied_write(const char *dir)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		(void)unlink(path);
-		stage2_fail("self-check: writing is possible in", dir, 0);
+		koda_stage2_fail("self-check: writing is possible in", dir, 0);
 	}
 }
 
@@ -83,10 +83,10 @@ static void check_denied_read(const char *path)
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd >= 0)
-		stage2_fail("self-check: reading is possible at", path, 0);
+		koda_stage2_fail("self-check: reading is possible at", path, 0);
 }
 
-void check_locked(const struct plan *plan)
+void koda_check_locked(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
@@ -94,7 +94,8 @@ void check_locked(const struct plan *plan)
 	check_status();
 	for (size_t i = 0; i < NAMESPACES; i++)
 		if (namespace_inode(namespaces[i]) == outside[i])
-			stage2_fail("self-check: still in the host's namespace", namespaces[i], 0);
+			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
+					 0);
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_DENIED_WRITE)
 			check_denied_write(op.text1.ptr);

@@ -25,7 +25,7 @@ static char **collect(const struct plan *plan, enum koda_op_kind kind)
 		count += op.kind == kind;
 	list = calloc(count + 1, sizeof(*list));
 	if (!list)
-		stage2_fail("out of memory", "", ENOMEM);
+		koda_stage2_fail("out of memory", "", ENOMEM);
 	count = 0;
 	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
 		if (op.kind == kind)
@@ -89,7 +89,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-_Noreturn void command_main(const struct plan *plan)
+_Noreturn void koda_command_main(const struct plan *plan)
 {
 	char **args = collect(plan, KODA_OP_ARG);
 	char **env = collect(plan, KODA_OP_ENV);
@@ -98,23 +98,23 @@ _Noreturn void command_main(const struct plan *plan)
 	sigset_t none;
 
 	if (!args[0] || !args[1])
-		stage2_fail("the plan names no command", "", 0);
+		koda_stage2_fail("the plan names no command", "", 0);
 	if (setsid() < 0)
-		stage2_fail("start a session", "", errno);
+		koda_stage2_fail("start a session", "", errno);
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_CWD && chdir(op.text1.ptr) < 0)
-			stage2_fail("enter", op.text1.ptr, errno);
+			koda_stage2_fail("enter", op.text1.ptr, errno);
 		/* Without a terminal on descriptor 0 this fails, and there is nothing to take. */
 		if (op.kind == KODA_OP_NET && (op.flags & KODA_OP_TERMINAL))
 			(void)ioctl(0, TIOCSCTTY, 0);
 	}
-	lock_limits(plan);
-	lock_privileges();
-	lock_landlock(plan);
-	lock_filter(plan);
-	check_locked(plan);
+	koda_lock_limits(plan);
+	koda_lock_privileges();
+	koda_lock_landlock(plan);
+	koda_lock_filter(plan);
+	koda_check_locked(plan);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
-		stage2_fail("close descriptors", "", errno);
+		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_search(args[0], args + 1, env);

@@ -14,7 +14,7 @@ static const char *const nodes[] = { "null", "zero", "full", "random", "urandom"
 
 static int node_trees[NODES];
 
-void device_clone(void)
+void koda_device_clone(void)
 {
 	for (size_t i = 0; i < NODES; i++) {
 		char path[32];
@@ -24,13 +24,13 @@ void device_clone(void)
 		node_trees[i] = sys_open_tree(
 			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 		if (node_trees[i] < 0 || fstat(node_trees[i], &st) < 0)
-			stage2_fail("clone a device", path, errno);
+			koda_stage2_fail("clone a device", path, errno);
 		if (!S_ISCHR(st.st_mode))
-			stage2_fail("not a device", path, 0);
+			koda_stage2_fail("not a device", path, 0);
 		/* T-13 the node is the host's own: its owner, which root inside is, must not be
 		 * able to change its mode. Using the device needs no writable mount. */
-		tree_set(node_trees[i], "", AT_EMPTY_PATH,
-			 MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, path);
+		koda_tree_set(node_trees[i], "", AT_EMPTY_PATH,
+			      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, path);
 	}
 }
 
@@ -44,39 +44,40 @@ static void make_links(int dev)
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
 		if (symlinkat(links[i][0], dev, links[i][1]) < 0)
-			stage2_fail("make a link in /dev", links[i][1], errno);
+			koda_stage2_fail("make a link in /dev", links[i][1], errno);
 	if (mkdirat(dev, "pts", 0755) < 0 || mkdirat(dev, "shm", 01777) < 0)
-		stage2_fail("make a directory in /dev", "", errno);
+		koda_stage2_fail("make a directory in /dev", "", errno);
 }
 
-void device_make(void)
+void koda_device_make(void)
 {
 	static const char *const pts_options[][2] = { { "mode", "620" },
 						      { "ptmxmode", "666" },
 						      { NULL, NULL } };
-	int dev = tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	int dev = koda_tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	int pts;
 
 	make_links(dev);
-	tree_attach(dev, "/dev", true, 0);
+	koda_tree_attach(dev, "/dev", true, 0);
 	(void)close(dev);
 	for (size_t i = 0; i < NODES; i++) {
 		char path[32];
 
 		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		tree_attach(node_trees[i], path, false, 0);
+		koda_tree_attach(node_trees[i], path, false, 0);
 		(void)close(node_trees[i]);
 	}
-	pts = tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "/dev/pts");
-	tree_attach(pts, "/dev/pts", true, 0);
+	pts = koda_tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+			     "/dev/pts");
+	koda_tree_attach(pts, "/dev/pts", true, 0);
 	(void)close(pts);
 }
 
-void device_proc(void)
+void koda_device_proc(void)
 {
-	int tree = tree_make("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-			     "/proc");
+	int tree = koda_tree_make(
+		"proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/proc");
 
-	tree_attach(tree, "/proc", true, 0);
+	koda_tree_attach(tree, "/proc", true, 0);
 	(void)close(tree);
 }

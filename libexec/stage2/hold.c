@@ -56,9 +56,9 @@ static int lock_parent(const struct hold *hold)
 	fd = sys_openat2(AT_FDCWD, len ? parent : "/", O_RDONLY | O_DIRECTORY,
 			 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0)
-		stage2_fail("open the directory of a protected name", path, errno);
+		koda_stage2_fail("open the directory of a protected name", path, errno);
 	if (flock(fd, LOCK_SH) < 0)
-		stage2_fail("lock the directory of a protected name", path, errno);
+		koda_stage2_fail("lock the directory of a protected name", path, errno);
 	return fd;
 }
 
@@ -124,13 +124,13 @@ static void hold_one(struct hold *hold)
 	hold->parent = lock_parent(hold);
 	hold->made = create(hold) == 0;
 	if (!hold->made && errno != EEXIST)
-		stage2_fail("reserve a protected name", path, errno);
+		koda_stage2_fail("reserve a protected name", path, errno);
 	if (!hold->made && !is_placeholder(hold))
-		stage2_fail("a protected name appeared meanwhile", path, EEXIST);
+		koda_stage2_fail("a protected name appeared meanwhile", path, EEXIST);
 	hold->made = true;
 }
 
-void hold_all(const struct plan *plan)
+void koda_hold_all(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t count = 0;
@@ -144,7 +144,7 @@ void hold_all(const struct plan *plan)
 	mask = umask(0); /* modes are exact */
 	holds = calloc(count, sizeof(*holds));
 	if (!holds)
-		stage2_fail("out of memory", "", ENOMEM);
+		koda_stage2_fail("out of memory", "", ENOMEM);
 	for (at = 0; koda_ops_next(plan->bytes, &at, &op);) {
 		if (!is_hold(&op))
 			continue;
@@ -201,7 +201,7 @@ static void leave_to_others(int parent)
 	_exit(0);
 }
 
-void hold_undo(void)
+void koda_hold_undo(void)
 {
 	for (size_t i = 0; i < hold_count; i++) {
 		int parent = holds[i].parent;

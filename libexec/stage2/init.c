@@ -32,7 +32,7 @@ static void write_file(const char *path, const char *text)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		stage2_fail("write", path, errno);
+		koda_stage2_fail("write", path, errno);
 	(void)close(fd);
 }
 
@@ -43,14 +43,14 @@ static void map_user(uid_t uid, gid_t gid)
 
 	/* An undumpable process's files in /proc belong to root, these among them. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		stage2_fail("become dumpable", "", errno);
+		koda_stage2_fail("become dumpable", "", errno);
 	write_file("/proc/self/setgroups", "deny");
 	(void)snprintf(map, sizeof(map), "%u %u 1\n", uid, uid);
 	write_file("/proc/self/uid_map", map);
 	(void)snprintf(map, sizeof(map), "%u %u 1\n", gid, gid);
 	write_file("/proc/self/gid_map", map);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		stage2_fail("become undumpable", "", errno);
+		koda_stage2_fail("become undumpable", "", errno);
 }
 
 static void raise_loopback(void)
@@ -60,7 +60,7 @@ static void raise_loopback(void)
 
 	request.ifr_flags = IFF_UP | IFF_RUNNING;
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		stage2_fail("bring the loopback up", "lo", errno);
+		koda_stage2_fail("bring the loopback up", "lo", errno);
 	(void)close(fd);
 }
 
@@ -149,36 +149,36 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_
 	}
 }
 
-_Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group)
+_Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group)
 {
 	sigset_t all;
 	pid_t command;
 	int signals;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		stage2_fail("tie init to the guardian", "", errno);
+		koda_stage2_fail("tie init to the guardian", "", errno);
 	map_user(user, group);
-	view_build(plan);
+	koda_view_build(plan);
 	/* Detached trees, mount points, locks of the guardian: all are done with. The lifeline's
 	 * number is free, and the bond with the guardian takes its place. */
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
-		stage2_fail("close descriptors", "", errno);
+		koda_stage2_fail("close descriptors", "", errno);
 	prepare_network(plan);
 	if (sethostname("koda", 4) < 0)
-		stage2_fail("set the host name", "", errno);
-	lock_bounding_set();
+		koda_stage2_fail("set the host name", "", errno);
+	koda_lock_bounding_set();
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
-		stage2_fail("watch signals", "", errno);
+		koda_stage2_fail("watch signals", "", errno);
 	command = fork();
 	if (command < 0)
-		stage2_fail("start the command's process", "", errno);
+		koda_stage2_fail("start the command's process", "", errno);
 	if (command == 0)
-		command_main(plan);
+		koda_command_main(plan);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	lock_privileges();
+	koda_lock_privileges();
 	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(plan, user));
 }

@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-void lock_limits(const struct plan *plan)
+void koda_lock_limits(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
@@ -26,13 +26,13 @@ void lock_limits(const struct plan *plan)
 		if (op.kind != KODA_OP_RLIMIT)
 			continue;
 		if (setrlimit((int)op.flags, &want) < 0 || getrlimit((int)op.flags, &now) < 0)
-			stage2_fail("set a resource limit", "", errno);
+			koda_stage2_fail("set a resource limit", "", errno);
 		if (now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max)
-			stage2_fail("a resource limit did not take", "", 0);
+			koda_stage2_fail("a resource limit did not take", "", 0);
 	}
 }
 
-void lock_bounding_set(void)
+void koda_lock_bounding_set(void)
 {
 	int cap = 0;
 
@@ -40,10 +40,10 @@ void lock_bounding_set(void)
 		cap++;
 	/* The first number that is no capability ends it; anything else is a failure. */
 	if (errno != EINVAL || cap == 0)
-		stage2_fail("drop a capability", "", errno);
+		koda_stage2_fail("drop a capability", "", errno);
 }
 
-void lock_privileges(void)
+void koda_lock_privileges(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2];
@@ -51,13 +51,13 @@ void lock_privileges(void)
 	memset(none, 0, sizeof(none));
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &header, none) < 0)
-		stage2_fail("drop capabilities", "", errno);
+		koda_stage2_fail("drop capabilities", "", errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
-		stage2_fail("no_new_privs did not take", "", errno);
+		koda_stage2_fail("no_new_privs did not take", "", errno);
 	/* A kernel without keyrings has none to leave. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		stage2_fail("leave the session keyring", "", errno);
+		koda_stage2_fail("leave the session keyring", "", errno);
 }
 
 /* The rights and scopes that the kernel's Landlock knows; bits it does not know are dropped from
@@ -87,16 +87,16 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	if (fd < 0 && errno == ENOENT)
 		return; /* nothing there to grant */
 	if (fd < 0 || fstat(fd, &st) < 0)
-		stage2_fail("open for Landlock", op->text1.ptr, errno);
+		koda_stage2_fail("open for Landlock", op->text1.ptr, errno);
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= file_rights;
 	rule.parent_fd = fd;
 	if (syscall(SYS_landlock_add_rule, ruleset, SYS_LANDLOCK_RULE_PATH, &rule, 0) < 0)
-		stage2_fail("add a Landlock rule for", op->text1.ptr, errno);
+		koda_stage2_fail("add a Landlock rule for", op->text1.ptr, errno);
 	(void)close(fd);
 }
 
-void lock_landlock(const struct plan *plan)
+void koda_lock_landlock(const struct plan *plan)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, SYS_LANDLOCK_VERSION);
 	struct sys_landlock_ruleset set;
@@ -107,7 +107,7 @@ void lock_landlock(const struct plan *plan)
 	int ruleset;
 
 	if (abi < 1)
-		stage2_fail("Landlock is not available", "", errno);
+		koda_stage2_fail("Landlock is not available", "", errno);
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_NET)
 			deny_bind = op.n2 != 0;
@@ -115,16 +115,16 @@ void lock_landlock(const struct plan *plan)
 	size = abi >= 6 ? sizeof(set) : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0);
 	if (ruleset < 0)
-		stage2_fail("create a Landlock ruleset", "", errno);
+		koda_stage2_fail("create a Landlock ruleset", "", errno);
 	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
 		if (op.kind == KODA_OP_LANDLOCK)
 			add_rule(ruleset, &op, set.handled_access_fs);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
-		stage2_fail("enter the Landlock domain", "", errno);
+		koda_stage2_fail("enter the Landlock domain", "", errno);
 	(void)close(ruleset);
 }
 
-void lock_filter(const struct plan *plan)
+void koda_lock_filter(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
@@ -138,8 +138,8 @@ void lock_filter(const struct plan *plan)
 		program.len = (unsigned short)(op.text1.len / sizeof(struct sock_filter));
 		program.filter = (struct sock_filter *)(uintptr_t)op.text1.ptr;
 		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-			stage2_fail("install the system-call filter", "", errno);
+			koda_stage2_fail("install the system-call filter", "", errno);
 		return;
 	}
-	stage2_fail("the plan has no system-call filter", "", 0);
+	koda_stage2_fail("the plan has no system-call filter", "", 0);
 }

@@ -36,7 +36,7 @@ static void copy_text(char *out, size_t size, const char *text)
 	out[len] = '\0';
 }
 
-_Noreturn void stage2_fail(const char *op, const char *path, int sys_errno)
+_Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
 	struct koda_report report = { .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = sys_errno };
 
@@ -44,7 +44,7 @@ _Noreturn void stage2_fail(const char *op, const char *path, int sys_errno)
 	copy_text(report.path, sizeof(report.path), path);
 	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
 	if (getpid() == guardian)
-		hold_undo();
+		koda_hold_undo();
 	_exit(KODA_STAGE2_FAILED);
 }
 
@@ -56,16 +56,16 @@ static struct plan load_plan(void)
 	void *map;
 
 	if (fcntl(KODA_STAGE2_PLAN_FD, F_GET_SEALS) != seals || fstat(KODA_STAGE2_PLAN_FD, &st) < 0)
-		stage2_fail("the plan is not sealed", "", errno);
+		koda_stage2_fail("the plan is not sealed", "", errno);
 	plan.len = (size_t)st.st_size;
 	if (plan.len == 0 || plan.len > KODA_OP_PLAN_MAX)
-		stage2_fail("the plan has an impossible size", "", 0);
+		koda_stage2_fail("the plan has an impossible size", "", 0);
 	map = mmap(NULL, plan.len, PROT_READ, MAP_PRIVATE, KODA_STAGE2_PLAN_FD, 0);
 	if (map == MAP_FAILED)
-		stage2_fail("map the plan", "", errno);
+		koda_stage2_fail("map the plan", "", errno);
 	plan.bytes = map;
 	if (!koda_ops_are_sound(plan.bytes, plan.len))
-		stage2_fail("the plan is malformed", "", 0);
+		koda_stage2_fail("the plan is malformed", "", 0);
 	(void)close(KODA_STAGE2_PLAN_FD);
 	return plan;
 }
@@ -76,7 +76,7 @@ static void tidy_descriptors(void)
 	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
 	    fcntl(KODA_STAGE2_STATUS_FD, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(KODA_STAGE2_LIFE_FD, F_SETFD, FD_CLOEXEC) < 0)
-		stage2_fail("close descriptors", "", errno);
+		koda_stage2_fail("close descriptors", "", errno);
 }
 
 static pid_t start_init(const struct plan *plan, int *ret_pidfd, int *ret_bond)
@@ -93,14 +93,14 @@ static pid_t start_init(const struct plan *plan, int *ret_pidfd, int *ret_bond)
 		   .exit_signal = SIGCHLD };
 
 	if (pipe2(bond, O_CLOEXEC) < 0)
-		stage2_fail("make a pipe", "", errno);
+		koda_stage2_fail("make a pipe", "", errno);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
-		stage2_fail("create namespaces", "", errno);
+		koda_stage2_fail("create namespaces", "", errno);
 	if (pid == 0) {
 		(void)close(bond[1]);
 		(void)close(KODA_STAGE2_LIFE_FD);
-		init_main(plan, bond[0], user, group);
+		koda_init_main(plan, bond[0], user, group);
 	}
 	(void)close(bond[0]);
 	*ret_bond = bond[1];
@@ -144,10 +144,10 @@ int main(void)
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		stage2_fail("become undumpable", "", errno);
+		koda_stage2_fail("become undumpable", "", errno);
 	plan = load_plan();
-	check_remember_namespaces();
-	hold_all(&plan);
+	koda_check_remember_namespaces();
+	koda_hold_all(&plan);
 	init = start_init(&plan, &pidfd, &bond);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
@@ -155,6 +155,6 @@ int main(void)
 	watch(init, pidfd);
 	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
 		;
-	hold_undo();
+	koda_hold_undo();
 	return 0;
 }

@@ -22,30 +22,30 @@ struct plan {
 };
 
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
-_Noreturn void stage2_fail(const char *op, const char *path, int sys_errno);
+_Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
-void hold_all(const struct plan *plan);
-void hold_undo(void);
+void koda_hold_all(const struct plan *plan);
+void koda_hold_undo(void);
 
 /* The guardian's clone of itself becomes init (init.c). */
-_Noreturn void init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group);
+_Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group);
 
 /* Mounts (view.c). */
-void view_build(const struct plan *plan);
+void koda_view_build(const struct plan *plan);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
-void lock_limits(const struct plan *plan);
+void koda_lock_limits(const struct plan *plan);
 /* Init does this once for itself and the command, which inherits it. */
-void lock_bounding_set(void);
-void lock_privileges(void);
-void lock_landlock(const struct plan *plan);
-void lock_filter(const struct plan *plan);
-void check_locked(const struct plan *plan);
+void koda_lock_bounding_set(void);
+void koda_lock_privileges(void);
+void koda_lock_landlock(const struct plan *plan);
+void koda_lock_filter(const struct plan *plan);
+void koda_check_locked(const struct plan *plan);
 /* Remembers the namespaces of the guardian, to be compared with later. */
-void check_remember_namespaces(void);
+void koda_check_remember_namespaces(void);
 
 /* Becomes the command (command.c). */
-_Noreturn void command_main(const struct plan *plan);
+_Noreturn void koda_command_main(const struct plan *plan);
 
 #endif

@@ -11,19 +11,19 @@
 
 #define NO_LINKS (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-static dev_t own_devices[64]; /* file systems made here, in which mount points may be created */
+static dev_t own_devices[4096]; /* file systems made here, in which mount points may be created */
 static size_t own_count;
 
-void tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name)
+void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name)
 {
 	struct mount_attr attr = { .attr_set = set, .propagation = MS_PRIVATE };
 
 	if (sys_mount_setattr(fd, path, flags, &attr) < 0)
-		stage2_fail("make a mount read-only", name, errno);
+		koda_stage2_fail("make a mount read-only", name, errno);
 }
 
 /* The object at path, by a walk that follows no link. */
-int tree_open(const char *path)
+int koda_tree_open(const char *path)
 {
 	return sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW, NO_LINKS);
 }
@@ -48,49 +48,51 @@ static int open_link(const char *path)
 	return fd;
 }
 
-int tree_clone(const struct koda_op *op)
+int koda_tree_clone(const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
 	bool is_link = op->kind == KODA_OP_PIN;
-	int fd = is_link ? open_link(path) : tree_open(path);
+	int fd = is_link ? open_link(path) : koda_tree_open(path);
 	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
 	struct stat st;
 	int tree;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		stage2_fail("open", path, errno);
+		koda_stage2_fail("open", path, errno);
 	if ((op->n1 || op->n2) && (st.st_dev != op->n1 || st.st_ino != op->n2))
-		stage2_fail("a path changed while the sandbox was being made", path, EAGAIN);
+		koda_stage2_fail("a path changed while the sandbox was being made", path, EAGAIN);
 	if (S_ISLNK(st.st_mode) != is_link)
-		stage2_fail("a path became a link while the sandbox was being made", path, EAGAIN);
+		koda_stage2_fail("a path became a link while the sandbox was being made", path,
+				 EAGAIN);
 	if (S_ISDIR(st.st_mode))
 		flags |= AT_RECURSIVE;
 	tree = sys_open_tree(fd, "", flags);
 	if (tree < 0)
-		stage2_fail("clone the tree at", path, errno);
+		koda_stage2_fail("clone the tree at", path, errno);
 	(void)close(fd);
 	/* A late one comes from the view as it has become, where it may be writable. */
 	if (op->kind == KODA_OP_READONLY && (op->flags & KODA_OP_LATE))
-		tree_set(tree, "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), MOUNT_ATTR_RDONLY, path);
+		koda_tree_set(tree, "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), MOUNT_ATTR_RDONLY,
+			      path);
 	return tree;
 }
 
-int tree_make(const char *type, const char *const options[][2], unsigned int attributes,
-	      const char *path)
+int koda_tree_make(const char *type, const char *const options[][2], unsigned int attributes,
+		   const char *path)
 {
 	int fs = sys_fsopen(type);
 	int tree;
 
 	if (fs < 0)
-		stage2_fail("make a file system", type, errno);
+		koda_stage2_fail("make a file system", type, errno);
 	for (; options && (*options)[0]; options++)
 		if (sys_fsconfig(fs, FSCONFIG_SET_STRING, (*options)[0], (*options)[1]) < 0)
-			stage2_fail("configure a file system for", path, errno);
+			koda_stage2_fail("configure a file system for", path, errno);
 	if (sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
-		stage2_fail("create a file system for", path, errno);
+		koda_stage2_fail("create a file system for", path, errno);
 	tree = sys_fsmount(fs, attributes);
 	if (tree < 0)
-		stage2_fail("mount a file system for", path, errno);
+		koda_stage2_fail("mount a file system for", path, errno);
 	(void)close(fs);
 	return tree;
 }
@@ -100,20 +102,20 @@ static void remember_device(int tree, const char *path)
 	struct stat st;
 
 	if (fstat(tree, &st) < 0 || own_count == sizeof(own_devices) / sizeof(own_devices[0]))
-		stage2_fail("too many file systems", path, errno);
+		koda_stage2_fail("too many file systems", path, errno);
 	own_devices[own_count++] = st.st_dev;
 }
 
-int tree_tmpfs(const char *path, const char *size, const char *mode, unsigned int attributes)
+int koda_tree_tmpfs(const char *path, const char *size, const char *mode, unsigned int attributes)
 {
 	const char *const options[][2] = { { "size", size }, { "mode", mode }, { NULL, NULL } };
-	int tree = tree_make("tmpfs", options, attributes, path);
+	int tree = koda_tree_make("tmpfs", options, attributes, path);
 
 	remember_device(tree, path);
 	return tree;
 }
 
-int tree_overlay(const struct koda_op *op)
+int koda_tree_overlay(const struct koda_op *op)
 {
 	char work[4096];
 	char upper[4096];
@@ -127,18 +129,19 @@ int tree_overlay(const struct koda_op *op)
 
 	if (snprintf(upper, sizeof(upper), "%s/upper", op->text2.ptr) >= (int)sizeof(upper) ||
 	    snprintf(work, sizeof(work), "%s/work", op->text2.ptr) >= (int)sizeof(work))
-		stage2_fail("the path is too long", op->text2.ptr, ENAMETOOLONG);
+		koda_stage2_fail("the path is too long", op->text2.ptr, ENAMETOOLONG);
 	if (fs < 0)
 		return -1;
 	for (size_t i = 0; options[i][0]; i++)
 		if (sys_fsconfig(fs, options[i][1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
 				 options[i][0], options[i][1]) < 0)
-			stage2_fail("configure the copy-on-write view of", op->text1.ptr, errno);
+			koda_stage2_fail("configure the copy-on-write view of", op->text1.ptr,
+					 errno);
 	if (sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
-		stage2_fail("create the copy-on-write view of", op->text1.ptr, errno);
+		koda_stage2_fail("create the copy-on-write view of", op->text1.ptr, errno);
 	tree = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (tree < 0)
-		stage2_fail("mount the copy-on-write view of", op->text1.ptr, errno);
+		koda_stage2_fail("mount the copy-on-write view of", op->text1.ptr, errno);
 	(void)close(fs);
 	return tree;
 }
@@ -151,68 +154,73 @@ static bool is_ours(dev_t device)
 	return false;
 }
 
-/* The mount point at path in the view as it is now. Where it is missing below a file system made
- * here it is created, as a directory or a file; in the host's trees nothing ever is. */
-static int open_target(const char *path, bool is_dir, mode_t mode)
+/* Makes the object at path, a directory or an empty file, if the directory above is in a file
+ * system made here; in the host's trees nothing ever is. */
+static int make_target(char *path, bool is_dir, mode_t mode)
 {
-	char prefix[4096];
-	int fd = tree_open(path);
+	char *name = strrchr(path, '/');
+	struct stat st;
+	int parent;
+	int r;
 
-	if (fd >= 0 || errno != ENOENT)
-		return fd;
-	for (const char *slash = path; (slash = strchr(slash + 1, '/')) || 1;) {
-		size_t len = slash ? (size_t)(slash - path) : strlen(path);
-		struct stat st;
-		int parent;
-		char *name;
-
-		memcpy(prefix, path, len);
-		prefix[len] = '\0';
-		fd = tree_open(prefix);
-		if (fd < 0 && errno == ENOENT) {
-			name = strrchr(prefix, '/');
-			*name = '\0';
-			parent = tree_open(name == prefix ? "/" : prefix);
-			if (parent < 0 || fstat(parent, &st) < 0)
-				return -1;
-			if (!is_ours(st.st_dev)) {
-				errno = ENOENT;
-				return -1;
-			}
-			if (slash || is_dir ? mkdirat(parent, name + 1, mode) < 0
-					    : mknodat(parent, name + 1, S_IFREG, 0) < 0)
-				return -1;
-			(void)close(parent);
-		} else if (fd >= 0) {
-			(void)close(fd);
-		}
-		if (!slash)
-			break;
+	*name = '\0';
+	parent = koda_tree_open(name == path ? "/" : path);
+	*name = '/';
+	if (parent < 0 || fstat(parent, &st) < 0)
+		return -1;
+	if (!is_ours(st.st_dev)) {
+		errno = ENOENT;
+		return -1;
 	}
-	return tree_open(path);
+	r = is_dir ? mkdirat(parent, name + 1, mode) : mknodat(parent, name + 1, S_IFREG, 0);
+	(void)close(parent);
+	return r;
 }
 
-void tree_attach(int tree, const char *path, bool is_dir, mode_t mode)
+/* The mount point at path in the view as it is now; what is missing on the way is made. */
+static int open_target(const char *path, bool is_dir, mode_t mode)
+{
+	size_t len = strlen(path);
+	char prefix[4096];
+	int fd = koda_tree_open(path);
+
+	if (fd >= 0 || errno != ENOENT || len >= sizeof(prefix))
+		return fd;
+	for (size_t i = 1; i <= len; i++) {
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		memcpy(prefix, path, i);
+		prefix[i] = '\0';
+		fd = koda_tree_open(prefix);
+		if (fd >= 0)
+			(void)close(fd);
+		else if (errno != ENOENT || make_target(prefix, is_dir || i < len, mode) < 0)
+			return -1;
+	}
+	return koda_tree_open(path);
+}
+
+void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode)
 {
 	int target = open_target(path, is_dir, mode);
 
 	if (target < 0)
-		stage2_fail("open the mount point", path, errno);
+		koda_stage2_fail("open the mount point", path, errno);
 	if (sys_move_mount(tree, target) < 0)
-		stage2_fail("mount on", path, errno);
+		koda_stage2_fail("mount on", path, errno);
 	(void)close(target);
 }
 
-void tree_attach_link(int tree, const char *path)
+void koda_tree_attach_link(int tree, const char *path)
 {
 	int target = open_link(path);
 
 	if (target < 0 || sys_move_mount(tree, target) < 0)
-		stage2_fail("pin the link", path, errno);
+		koda_stage2_fail("pin the link", path, errno);
 	(void)close(target);
 }
 
-bool tree_is_directory(int fd)
+bool koda_tree_is_directory(int fd)
 {
 	struct stat st;
 

@@ -69,9 +69,9 @@ static void clone_all(const struct plan *plan, bool (*is_wanted)(const struct ko
 		if (op.flags & KODA_OP_LATE)
 			continue;
 		if (is_wanted(&op))
-			trees[i] = tree_clone(&op);
+			trees[i] = koda_tree_clone(&op);
 		else if (op.kind == KODA_OP_OVERLAY && trees[i] < 0)
-			trees[i] = tree_overlay(&op);
+			trees[i] = koda_tree_overlay(&op);
 	}
 }
 
@@ -82,24 +82,24 @@ static void make_room(const struct plan *plan)
 	memcpy(&header, plan->bytes, sizeof(header));
 	trees = calloc(header.count + 1, sizeof(*trees));
 	if (!trees)
-		stage2_fail("out of memory", "", ENOMEM);
+		koda_stage2_fail("out of memory", "", ENOMEM);
 	for (size_t i = 0; i < header.count; i++)
 		trees[i] = -1;
 }
 
 static void prepare_masks(void)
 {
-	int tree = tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 
 	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
-		stage2_fail("make a mask", "", errno);
-	tree_attach(tree, MASK_AT, true, 0);
+		koda_stage2_fail("make a mask", "", errno);
+	koda_tree_attach(tree, MASK_AT, true, 0);
 	(void)close(tree);
 }
 
 static void apply_mask(const char *path)
 {
-	int target = tree_open(path);
+	int target = koda_tree_open(path);
 	int tree;
 
 	/* What is out of our reach, with more privileges than the command has, is out of its reach.
@@ -107,14 +107,15 @@ static void apply_mask(const char *path)
 	if (target < 0 && errno == EACCES)
 		return;
 	if (target < 0)
-		stage2_fail("open what is to be hidden", path, errno);
-	tree = sys_open_tree(AT_FDCWD, tree_is_directory(target) ? MASK_AT "/dir" : MASK_AT "/file",
+		koda_stage2_fail("open what is to be hidden", path, errno);
+	tree = sys_open_tree(AT_FDCWD,
+			     koda_tree_is_directory(target) ? MASK_AT "/dir" : MASK_AT "/file",
 			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
-		stage2_fail("clone a mask for", path, errno);
-	tree_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, path);
+		koda_stage2_fail("clone a mask for", path, errno);
+	koda_tree_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, path);
 	if (sys_move_mount(tree, target) < 0)
-		stage2_fail("hide", path, errno);
+		koda_stage2_fail("hide", path, errno);
 	(void)close(tree);
 	(void)close(target);
 }
@@ -127,8 +128,8 @@ static void apply_tmpfs(const struct koda_op *op, const char *path)
 
 	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op->n1);
 	(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op->n2);
-	tree = tree_tmpfs(path, size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	tree_attach(tree, path, true, 0755);
+	tree = koda_tree_tmpfs(path, size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	koda_tree_attach(tree, path, true, 0755);
 	(void)close(tree);
 }
 
@@ -137,10 +138,10 @@ static void apply_tree(const struct koda_op *op, int tree)
 	const char *path = op->text1.ptr;
 
 	if (tree < 0)
-		tree = tree_clone(op);
+		tree = koda_tree_clone(op);
 	/* A veil lets nobody list it, so the way to a hole is as closed as the veil. */
-	tree_attach(tree, path, tree_is_directory(tree),
-		    op->kind == KODA_OP_HOLE ? VEIL_MODE : 0755);
+	koda_tree_attach(tree, path, koda_tree_is_directory(tree),
+			 op->kind == KODA_OP_HOLE ? VEIL_MODE : 0755);
 	(void)close(tree);
 }
 
@@ -156,7 +157,7 @@ static void apply(const struct koda_op *op, int tree)
 		apply_tree(op, tree);
 		break;
 	case KODA_OP_PIN:
-		tree_attach_link(tree, path);
+		koda_tree_attach_link(tree, path);
 		(void)close(tree);
 		break;
 	case KODA_OP_MASK:
@@ -167,10 +168,10 @@ static void apply(const struct koda_op *op, int tree)
 		apply_tmpfs(op, path);
 		break;
 	case KODA_OP_DEV:
-		device_make();
+		koda_device_make();
 		break;
 	case KODA_OP_PROC:
-		device_proc();
+		koda_device_proc();
 		break;
 	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:
@@ -199,7 +200,7 @@ static void close_own_trees(const struct plan *plan)
 
 		if (op.kind == KODA_OP_VEIL || op.kind == KODA_OP_DEV ||
 		    (op.kind == KODA_OP_TMPFS && (op.flags & KODA_OP_CLOSED)))
-			tree_set(AT_FDCWD, path, 0, MOUNT_ATTR_RDONLY, path);
+			koda_tree_set(AT_FDCWD, path, 0, MOUNT_ATTR_RDONLY, path);
 	}
 }
 
@@ -207,10 +208,10 @@ static void close_own_trees(const struct plan *plan)
 static void set_all(struct mount_attr attr)
 {
 	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
-		stage2_fail("change the view as a whole", "/", errno);
+		koda_stage2_fail("change the view as a whole", "/", errno);
 }
 
-void view_build(const struct plan *plan)
+void koda_view_build(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t i = 0;
@@ -218,7 +219,7 @@ void view_build(const struct plan *plan)
 
 	raise_descriptor_limit();
 	make_room(plan);
-	device_clone();
+	koda_device_clone();
 	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
 	 */
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,

@@ -47,7 +47,7 @@ static size_t decode(struct koda_span text, uint32_t *ret_code)
 
 size_t koda_show_plain(struct koda_span text)
 {
-	uint32_t code;
+	uint32_t code = 0;
 	size_t n = text.len ? decode(text, &code) : 0;
 
 	return n && !is_unsafe(code) ? n : 0;
@@ -70,7 +70,7 @@ int koda_show_json(struct koda_buf *out, struct koda_span text)
 	for (size_t i = 0; i < text.len && r == KODA_OK;) {
 		struct koda_span rest = koda_span_skip(text, i);
 		bool quoted = rest.ptr[0] == '"' || rest.ptr[0] == '\\';
-		uint32_t code;
+		uint32_t code = 0;
 		size_t n = decode(rest, &code);
 
 		if (n && !quoted && !is_unsafe(code)) {

@@ -84,7 +84,7 @@ static int add(struct planner *p, enum koda_op_kind kind, struct koda_span path,
 		op.n2 = look->ino;
 	}
 	if (kind == KODA_OP_VEIL) {
-		op.n1 = 64 * 1024;
+		op.n1 = 64ULL * 1024;
 		op.n2 = 0111;
 	}
 	return koda_plan_add(p->plan, &op, why, p->err);
@@ -130,23 +130,27 @@ static int hold(struct planner *p, struct koda_span path, const char *contents,
 }
 
 /* Binds every writable directory above path that is not a mount yet onto itself, topmost first.
- * One that does not exist ends it: it is reserved as a whole by a rule of its own. */
+ * A link or a file on the way is held in its place instead, and 1 is given back: what a link leads
+ * to has a rule of its own, and below a file there is nothing. */
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by the length of the path */
 static int anchor(struct planner *p, struct koda_span path, const char *why)
 {
 	struct koda_span above = parent_of(path);
+	struct koda_look look = { .thing = KODA_THING_MISSING };
 	struct koda_verdict reason;
-	struct koda_look look;
 	int r;
 
 	if (above.len <= 1 || koda_set_find(&p->mounted, above) != KODA_SET_NONE ||
 	    state_of(p, above, &reason) != STATE_WRITABLE)
 		return KODA_OK;
-	r = anchor(p, above, why); /* NOLINT(misc-no-recursion): bounded by the path's length */
+	r = anchor(p, above, why);
 	if (r == KODA_OK)
 		r = look_at(p, above, &look);
-	if (r < 0 || look.thing != KODA_THING_DIR)
+	if (r != KODA_OK || look.thing == KODA_THING_MISSING)
 		return r;
-	return add(p, KODA_OP_WRITABLE, above, &look, why);
+	r = add(p, look.thing == KODA_THING_LINK ? KODA_OP_PIN : KODA_OP_WRITABLE, above, &look,
+		why);
+	return r == KODA_OK && look.thing != KODA_THING_DIR ? 1 : r;
 }
 
 /* The topmost directory on the way to path that does not exist, or path itself. */
@@ -193,8 +197,8 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 
 	describe(reason, why, sizeof(why));
 	r = anchor(p, path, why);
-	if (r < 0)
-		return r;
+	if (r != KODA_OK)
+		return r < 0 ? r : KODA_OK;
 	if (look->thing == KODA_THING_LINK)
 		return add(p, KODA_OP_PIN, path, look, why);
 	if (look->thing == KODA_THING_MISSING || (look->neutral && neutral_contents(reason)))
@@ -329,8 +333,14 @@ static int plan_sockets(struct planner *p)
 		if (is_private(p, path) || koda_set_find(&p->mounted, path) != KODA_SET_NONE)
 			continue;
 		r = look_at(p, path, &look);
-		if (r == KODA_OK && look.thing == KODA_THING_OTHER)
+		if (r == KODA_OK && look.thing != KODA_THING_OTHER)
+			continue;
+		/* It must not be moved either: only its name tells the next run where it is. */
+		if (r == KODA_OK)
+			r = anchor(p, path, "a socket of the host");
+		if (r == KODA_OK)
 			r = add(p, KODA_OP_MASK, path, NULL, "a socket of the host");
+		r = r > 0 ? KODA_OK : r;
 	}
 	return r;
 }

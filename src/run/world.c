@@ -84,6 +84,7 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	if (!dir)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)koda_take_fd(&own);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own */
 	while (expected > 0 && r == KODA_OK && (entry = readdir(dir))) {
 		struct stat st;
 		bool is_dir = entry->d_type == DT_DIR;
