@@ -93,7 +93,7 @@ bomb() {
 }
 
 @test "processes: forking fails with a message, not with a hang" {
-	local text='i=0; while [ $i -lt 60 ]; do sleep 20 & i=$((i + 1)); done; echo all'
+	local text='i=0; while [ $i -lt 60 ]; do sleep 20 & i=$((i + 1)); done; sleep 1; echo all'
 	inside --max-procs 20 -c "$text"
 	if ((EUID == 0)); then
 		[[ $status -eq 137 && -z $stdout ]]

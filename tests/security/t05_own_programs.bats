@@ -25,17 +25,6 @@ teardown() {
 	ACTS
 }
 
-@test "the launcher and the program itself cannot be replaced" {
-	local dir
-	dir=$(dirname -- "$KODA_BIN")
-	[[ -w $dir ]] || lacking "a build directory that this user may write"
-	# The plan tells it without a run in a directory that belongs to somebody else.
-	status=0
-	policy_where "d['fs']['allow_write'] = ['$dir']"
-	run "$KODA_BIN" plan "${box[@]}" -c true 9<"$policy"
-	[[ $output != *"writable     $dir "* ]] || { grep -F "$dir" <<<"$output"; false; }
-}
-
 @test "twin: another directory with programs can be written" {
 	mkdir -p tools/bin
 	allowed create tools/bin/new

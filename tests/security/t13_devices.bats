@@ -31,20 +31,6 @@ teardown() {
 	fi
 }
 
-@test "a device node in a tree of the host is dead" {
-	is_root || lacking 'root, to make a device node'
-	mkdir closed
-	mknod zero c 1 5
-	mknod closed/zero c 1 5
-	mknod "$elsewhere/zero" c 1 5
-	box=(--deny-write "$project/closed")
-	outside open-read zero
-	refused open-read zero
-	refused open-write zero
-	refused open-write closed/zero
-	refused open-write "$elsewhere/zero"
-}
-
 @test "twin: the devices work" {
 	allowed open-read /dev/zero
 	allowed open-read /dev/urandom

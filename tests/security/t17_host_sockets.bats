@@ -44,23 +44,6 @@ teardown() {
 	done
 }
 
-@test "sockets below /run and /tmp are not there" {
-	is_root || lacking 'root, to put a socket into /run'
-	local place=/run/koda-test-$$
-	listen_unix "$place"
-	outside connect-unix "$place"
-	inside connect-unix "$place"
-	rm -f -- "$place"
-	[[ $status -eq 1 && $answer == ENOENT ]]
-	place=$(mktemp -u /tmp/koda-test-XXXXXX)
-	rm -f -- "$BATS_TEST_TMPDIR/listening"
-	listen_unix "$place"
-	outside connect-unix "$place"
-	inside connect-unix "$place"
-	rm -f -- "$place"
-	[[ $status -eq 1 && $answer == ENOENT ]]
-}
-
 @test "abstract sockets of the host are not there" {
 	listen_unix "@koda-test-$$-$BATS_TEST_NUMBER"
 	outside abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"

@@ -45,17 +45,6 @@ teardown() {
 	ACTS
 }
 
-@test "set-user-id does nothing" {
-	is_root || lacking 'root, to make a set-user-id program'
-	cp -- "$KODA_PROBE" suid
-	chown 65534:65534 suid
-	chmod 6755 suid
-	run run_box sh -c './suid find-status-not Uid "0	0	0	0"'
-	[[ $status -eq 1 ]]
-	run ./suid find-status-not Uid "0	0	0	0"
-	[[ $status -eq 0 ]]
-}
-
 @test "twin: a harmless file of the kernel can be written, and root outside may write the rest" {
 	allowed open-write /proc/self/comm
 	allowed open-write /dev/null
