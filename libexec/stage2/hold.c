@@ -55,10 +55,8 @@ static int lock_parent(const struct hold *hold)
 	parent[len] = '\0';
 	fd = sys_openat2(AT_FDCWD, len ? parent : "/", O_RDONLY | O_DIRECTORY,
 			 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (fd < 0)
-		koda_stage2_fail("open the directory of a protected name", path, errno);
-	if (flock(fd, LOCK_SH) < 0)
-		koda_stage2_fail("lock the directory of a protected name", path, errno);
+	if (fd < 0 || flock(fd, LOCK_SH) < 0)
+		koda_stage2_fail("open and lock the directory of a protected name", path, errno);
 	return fd;
 }
 
