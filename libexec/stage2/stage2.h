@@ -22,7 +22,7 @@ struct plan {
 };
 
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
-_Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno);
+__attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
