@@ -31,7 +31,7 @@ static struct koda_policy *path_policy(void)
 
 	must(koda_policy_new(&policy, &err), &err);
 	for (int i = 0; i < PATH_RULES; i++) {
-		int n = snprintf(path, sizeof(path), "/home/user/work/d%d/src/module%d", i % 100,
+		int n = snprintf(path, sizeof(path), "/home/user/code/d%d/src/module%d", i % 100,
 				 i);
 
 		must(koda_policy_add(policy, lists[i % 4], path, (size_t)n, &err), &err);
@@ -67,7 +67,7 @@ static void bench_paths(const struct koda_rules *rules)
 
 	for (int i = 0; i < BATCH; i++)
 		(void)snprintf(paths[i], sizeof(paths[i]),
-			       "/home/user/work/d%d/src/module%d/deep/er/file.c", (i * 157) % 100,
+			       "/home/user/code/d%d/src/module%d/deep/er/file.c", (i * 157) % 100,
 			       (i * 157) % PATH_RULES);
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t start = bench_now();

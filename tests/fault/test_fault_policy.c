@@ -14,8 +14,8 @@ static const char text[] =
 	"\"/home/user/\\u00e9l\\u00e8ve/\\\"quoted\\\"\","
 	"\"%/bytes/%FF%FE-and-a-rather-long-name-after-them\"],"
 	"\"allow_read_within_deny\": [\"/home/user/project/with/a/long/path/that/needs/room\"],"
-	"\"allow_write\": [\"/work/project\", \"/work/project/sub\"],"
-	"\"deny_write_within_allow\": [\"/work/project/.git\"], \"allow_git_config\": true,"
+	"\"allow_write\": [\"/code/project\", \"/code/project/sub\"],"
+	"\"deny_write_within_allow\": [\"/code/project/.git\"], \"allow_git_config\": true,"
 	"\"mandatory_deny_search_depth\": 5 },"
 	"\"net\": { \"allowed_domains\": [\"example.com:443\", \"*.example.org\","
 	"\"b\\u00fccher.example\", \"xn--bcher-kva.example:8080\", \"10.0.0.0/8\", "
@@ -29,7 +29,7 @@ static const char text[] =
 	"\"trust\": \"require\" }\n";
 
 static const char other_text[] =
-	"{ \"fs\": { \"deny_read\": [\"/home/user\"], \"allow_write\": [\"/work\", \"/data\"],"
+	"{ \"fs\": { \"deny_read\": [\"/home/user\"], \"allow_write\": [\"/code\", \"/data\"],"
 	"\"allow_read_within_deny\": [\"/home/user/project/with\"] },"
 	"\"net\": { \"allowed_domains\": [\"*.example.com\", \"a.example.org:443\", "
 	"\"10.1.0.0/16\","
@@ -42,14 +42,14 @@ static struct koda_policy *policy;
 static struct koda_policy *other;
 
 static const struct koda_place place = {
-	.root = "/work/project",
+	.root = "/code/project",
 	.home = "/home/user",
 	.config_home = "/home/user/.config",
 	.state_home = "/home/user/.local/state",
 	.runtime_dir = "/run/user/1000",
 	.exec_dirs = (const char *const[]){ "/usr/bin", "/home/user/bin", NULL },
-	.git_dirs = (const char *const[]){ "/work/project/nested/.git", NULL },
-	.git_files = (const char *const[]){ "/work/project/tree/.git", NULL },
+	.git_dirs = (const char *const[]){ "/code/project/nested/.git", NULL },
+	.git_files = (const char *const[]){ "/code/project/tree/.git", NULL },
 };
 
 static int load(void **state)
@@ -106,8 +106,8 @@ static bool same_env(const void *ret, const void *undisturbed)
 
 static bool same_rules(const void *ret, const void *undisturbed)
 {
-	static const char *const paths[] = { "/etc/shadow", "/work/project/x", "/home/user/.ssh/id",
-					     "/work/project/.git/config", "/usr/bin/x" };
+	static const char *const paths[] = { "/etc/shadow", "/code/project/x", "/home/user/.ssh/id",
+					     "/code/project/.git/config", "/usr/bin/x" };
 	static const char *const hosts[] = { "example.com",  "x.example.org",
 					     "evil.example", "xn--bcher-kva.example",
 					     "10.1.2.3",     "192.0.2.7" };
@@ -162,17 +162,17 @@ static int compile(void **ret, struct koda_error *err)
 
 static int for_plan(void **ret, struct koda_error *err)
 {
-	return koda_policy_for_trust(KODA_TRUST_PLAN, "/work", (struct koda_policy **)ret, err);
+	return koda_policy_for_trust(KODA_TRUST_PLAN, "/code", (struct koda_policy **)ret, err);
 }
 
 static int for_safe(void **ret, struct koda_error *err)
 {
-	return koda_policy_for_trust(KODA_TRUST_SAFE, "/work", (struct koda_policy **)ret, err);
+	return koda_policy_for_trust(KODA_TRUST_SAFE, "/code", (struct koda_policy **)ret, err);
 }
 
 static int for_auto(void **ret, struct koda_error *err)
 {
-	return koda_policy_for_trust(KODA_TRUST_AUTO, "/work", (struct koda_policy **)ret, err);
+	return koda_policy_for_trust(KODA_TRUST_AUTO, "/code", (struct koda_policy **)ret, err);
 }
 
 static int build_env(void **ret, struct koda_error *err)
@@ -180,7 +180,7 @@ static int build_env(void **ret, struct koda_error *err)
 	static const char *const host[] = { "HOME=/home/user",
 					    "PATH=/usr/bin:/bin",
 					    "LANG=C.UTF-8",
-					    "GIT_DIR=/work/.git",
+					    "GIT_DIR=/code/.git",
 					    "TMP=/x",
 					    "TEMP=/y",
 					    "X=z",
@@ -188,7 +188,7 @@ static int build_env(void **ret, struct koda_error *err)
 	const struct koda_env_request request = {
 		.host = host,
 		.command = "/usr/bin/git status",
-		.cwd = "/work/project",
+		.cwd = "/code/project",
 		.network = true,
 		.ca_bundle = true,
 	};
@@ -263,7 +263,7 @@ static void verdicts_allocate_nothing(void **state)
 	koda_alloc_arm(1, KODA_ALLOC_DRY);
 	assert_int_equal(koda_rules_read(rules, "/etc/shadow", 11).answer, KODA_DENY);
 	assert_int_equal(koda_rules_read(rules, "/etc/passwd", 11).answer, KODA_ALLOW);
-	assert_int_equal(koda_rules_write(rules, "/work/project/x", 15).answer, KODA_ALLOW);
+	assert_int_equal(koda_rules_write(rules, "/code/project/x", 15).answer, KODA_ALLOW);
 	assert_int_equal(koda_rules_connect(rules, "example.com", 11, 443).answer, KODA_ALLOW);
 	assert_int_equal(koda_rules_connect(rules, "10.1.2.3", 8, 443).answer, KODA_ALLOW);
 	assert_int_equal(koda_alloc_count(), 0);

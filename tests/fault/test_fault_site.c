@@ -37,7 +37,7 @@ static int load(void **ret, struct koda_error *err)
 					   NULL };
 	struct koda_site site = KODA_SITE_INIT;
 
-	return keep(&site, koda_site_load(&site, "/work/../work/project", env, err), ret, err);
+	return keep(&site, koda_site_load(&site, "/code/../code/project", env, err), ret, err);
 }
 
 /* Without a root the working directory is asked for, which allocates too. */

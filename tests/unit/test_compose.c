@@ -46,7 +46,7 @@ static void check(const char *parent_text, const char *child_text, const char *w
 
 static void compose_with_default_child_is_identity_for_parent_denies(void **state)
 {
-	const char *parent = "{'fs':{'deny_read':['/etc/shadow'],'allow_write':['/work'],"
+	const char *parent = "{'fs':{'deny_read':['/etc/shadow'],'allow_write':['/code'],"
 			     "'allow_git_config':true,'mandatory_deny_search_depth':1},"
 			     "'net':{'allow_local_binding':true,'allowed_domains':['localhost']}}";
 
@@ -75,8 +75,8 @@ static void compose_union_dedupes_overlapping_denies(void **state)
 static void compose_drops_child_allow_writes_so_child_cannot_widen(void **state)
 {
 	(void)state;
-	check(FS("'allow_write':['/work']"), FS("'allow_write':['/etc','/work']"),
-	      FS("'allow_write':['/work']"));
+	check(FS("'allow_write':['/code']"), FS("'allow_write':['/etc','/code']"),
+	      FS("'allow_write':['/code']"));
 	/* A parent that states nothing writable has nothing to share. */
 	check("{}", FS("'allow_write':['/etc']"), FS("'allow_write':[]"));
 	check(FS("'allow_write':[]"), FS("'allow_write':['/etc']"), FS("'allow_write':[]"));
@@ -85,11 +85,11 @@ static void compose_drops_child_allow_writes_so_child_cannot_widen(void **state)
 static void a_child_narrows_what_is_writable(void **state)
 {
 	(void)state;
-	check(FS("'allow_write':['/work','/tmp/x']"), FS("'allow_write':['/work/a','/tmp']"),
-	      FS("'allow_write':['/tmp/x','/work/a']"));
-	check(FS("'allow_write':['/work']"), FS("'allow_write':[]"), FS("'allow_write':[]"));
-	check(FS("'allow_write':['/work']"), FS("'allow_write':null"),
-	      FS("'allow_write':['/work']"));
+	check(FS("'allow_write':['/code','/tmp/x']"), FS("'allow_write':['/code/a','/tmp']"),
+	      FS("'allow_write':['/tmp/x','/code/a']"));
+	check(FS("'allow_write':['/code']"), FS("'allow_write':[]"), FS("'allow_write':[]"));
+	check(FS("'allow_write':['/code']"), FS("'allow_write':null"),
+	      FS("'allow_write':['/code']"));
 	check("{}", "{}", FS("'allow_write':null"));
 }
 
