@@ -98,7 +98,7 @@ static int resolve_inside(void *dir)
 		const char *target;
 	} rows[] = {
 		{ ".", "work" },      { "x", "work/x" },        { "link", "far/away" },
-		{ "link/..", "far" }, { "link/../x", "far/x" }, { "../code/./x", "work/x" },
+		{ "link/..", "far" }, { "link/../x", "far/x" }, { "../work/./x", "work/x" },
 	};
 
 	KODA_CHILD_CHECK(chdir(koda_make_dir(dir, "work")) == 0);
