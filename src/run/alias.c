@@ -65,9 +65,17 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 	if (r < 0)
 		return r;
 	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	for (; *names && fd >= 0 && r == KODA_OK; names++)
-		if (all || strcmp(real, dir) != 0 || has_link(fd, *names))
+	for (; *names && fd >= 0 && r == KODA_OK; names++) {
+		koda_auto_free char *path = NULL;
+
+		if (has_link(fd, *names)) {
 			r = add_aliases(list, dir, *names, err);
+		} else if (all || strcmp(real, dir) != 0) {
+			r = koda_path_join(real, *names, &path, err);
+			if (r == KODA_OK)
+				r = koda_strv_take(list, KODA_TAKE(path), err);
+		}
+	}
 	return r;
 }
 

@@ -85,7 +85,10 @@ static int add_each_dir(struct koda_site *site, const char *rest, struct koda_er
 		if (rest[0] == '/') {
 			koda_auto_free char *dir = strndup(rest, len);
 
-			r = dir ? add_with_links(&site->exec_dirs, dir, err) : koda_fail_nomem(err);
+			if (!dir)
+				return koda_fail_nomem(err);
+			if (!koda_strv_has(&site->exec_dirs, dir))
+				r = add_with_links(&site->exec_dirs, dir, err);
 		}
 		rest += len;
 		rest += *rest == ':';
