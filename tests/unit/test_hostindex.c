@@ -291,6 +291,54 @@ static void agrees_with_a_model_that_looks_at_every_rule(void **state)
 	assert_true(hits > QUERIES);
 }
 
+struct tally {
+	size_t seen;
+	uint32_t last;
+};
+
+static bool count(void *ctx, const struct koda_hostmark *mark)
+{
+	struct tally *tally = ctx;
+
+	tally->seen++;
+	tally->last = mark->tag;
+	return false;
+}
+
+static struct tally ask_port(const struct koda_hostindex *index, uint16_t port)
+{
+	const struct koda_hostrule rule = rule_of("a.example");
+	const struct koda_hostquery query = { .kind = rule.kind, .port = port, .host = &rule.host };
+	struct tally tally = { 0, 0 };
+
+	(void)koda_hostindex_covering(index, &query, count, &tally);
+	return tally;
+}
+
+/* Every port of one host: a question about one of them does not look at the others. */
+static void a_host_with_many_ports_is_asked_by_port(void **state)
+{
+	koda_auto_hostindex struct koda_hostindex index = KODA_HOSTINDEX_INIT;
+	struct koda_hostrule rule = rule_of("a.example:1");
+	struct koda_error err = { 0 };
+
+	(void)state;
+	for (uint32_t port = 1; port <= UINT16_MAX; port++) {
+		rule.port = (uint16_t)port;
+		KODA_ASSERT_OK(koda_hostindex_add(&index, &rule, port, &err), err);
+	}
+	for (uint32_t port = 1; port <= UINT16_MAX; port += 97) {
+		struct tally tally = ask_port(&index, (uint16_t)port);
+
+		assert_int_equal(tally.seen, 1);
+		assert_int_equal(tally.last, port);
+	}
+	assert_int_equal(ask_port(&index, 0).seen, UINT16_MAX);
+	rule.port = 0;
+	KODA_ASSERT_OK(koda_hostindex_add(&index, &rule, 0, &err), err);
+	assert_int_equal(ask_port(&index, 443).seen, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +348,7 @@ int main(void)
 		cmocka_unit_test(seeing_enough_ends_the_walk),
 		cmocka_unit_test(a_cleared_index_starts_again),
 		cmocka_unit_test(agrees_with_a_model_that_looks_at_every_rule),
+		cmocka_unit_test(a_host_with_many_ports_is_asked_by_port),
 	};
 
 	return KODA_TEST_RUN(tests);

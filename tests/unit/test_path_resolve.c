@@ -269,6 +269,29 @@ static void resolve_agrees_with_the_kernel_on_random_trees(void **state)
 	}
 }
 
+/* Another user's process: its root may not be looked at, and can be anything. */
+static int resolve_a_foreign_root(void *arg)
+{
+	struct koda_error err = { 0 };
+	char *path = NULL;
+
+	(void)arg;
+	KODA_CHILD_CHECK(koda_child_drop_root() == 1);
+	KODA_CHILD_CHECK(koda_path_resolve("/proc/1/root/etc", &path, &err) == KODA_E_SYS);
+	KODA_CHILD_CHECK(path == NULL && err.sys_errno == EACCES);
+	/* The twin: one's own is known. */
+	KODA_CHILD_CHECK(koda_path_resolve("/proc/self/root/etc", &path, &err) == KODA_OK);
+	KODA_CHILD_CHECK(strcmp(path, "/etc") == 0);
+	free(path);
+	return 0;
+}
+
+static void a_link_of_proc_that_may_not_be_read_is_an_error(void **state)
+{
+	(void)state;
+	assert_int_equal(koda_child_run(resolve_a_foreign_root, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +302,7 @@ int main(void)
 		KODA_SCRATCH_TEST(as_many_links_as_the_kernel_follows),
 		KODA_SCRATCH_TEST(links_that_unfold_past_the_longest_path_are_refused),
 		cmocka_unit_test(an_over_long_path_is_refused),
+		cmocka_unit_test(a_link_of_proc_that_may_not_be_read_is_an_error),
 		KODA_SCRATCH_TEST(the_links_on_the_way_are_listed),
 		KODA_SCRATCH_TEST(what_may_not_be_looked_at_stands_as_spelt),
 		KODA_SCRATCH_TEST(resolve_agrees_with_the_kernel_on_random_trees),
