@@ -170,6 +170,15 @@ int koda_cli_next_option(const struct cli_call *call, const struct cli_syntax *s
 	return 1;
 }
 
+int koda_cli_need_command(const struct cli_call *call, const char *shell, struct koda_error *err)
+{
+	if (shell && optind < call->argc)
+		return koda_cli_usage(call, err, "takes -c COMMAND or a program, not both");
+	if (!shell && optind >= call->argc)
+		return koda_cli_usage(call, err, "needs -c COMMAND or a program");
+	return KODA_OK;
+}
+
 int koda_cli_need_operands(const struct cli_call *call, int count, const char *names,
 			   struct koda_error *err)
 {

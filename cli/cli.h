@@ -62,6 +62,9 @@ KODA_CHECK int koda_cli_next_option(const struct cli_call *call, const struct cl
 /* Fails: INVALID unless exactly count operands are left; names says which they are. */
 KODA_CHECK int koda_cli_need_operands(const struct cli_call *call, int count, const char *names,
 				      struct koda_error *err);
+/* Fails: INVALID unless there is either shell text (not NULL) or at least one operand. */
+KODA_CHECK int koda_cli_need_command(const struct cli_call *call, const char *shell,
+				     struct koda_error *err);
 /* A usage error of a command, with a pointer to its help. Returns KODA_E_INVALID. */
 int koda_cli_usage(const struct cli_call *call, struct koda_error *err, const char *format, ...)
 	KODA_PRINTF(3, 4);

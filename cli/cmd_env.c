@@ -42,10 +42,9 @@ static int read_request(const struct cli_call *call, struct request *request,
 	}
 	if (r < 0)
 		return r;
-	if (request->command && optind < call->argc)
-		return koda_cli_usage(call, err, "takes -c COMMAND or a program, not both");
-	if (!request->command && optind >= call->argc)
-		return koda_cli_usage(call, err, "needs -c COMMAND or a program");
+	r = koda_cli_need_command(call, request->command, err);
+	if (r < 0)
+		return r;
 	if (!request->command)
 		request->command = call->argv[optind];
 	return 1;

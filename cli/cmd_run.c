@@ -91,10 +91,9 @@ static int read_request(const struct cli_call *call, struct request *request,
 	}
 	if (r < 0)
 		return r;
-	if (request->shell && optind < call->argc)
-		return koda_cli_usage(call, err, "takes -c COMMAND or a program, not both");
-	if (!request->shell && optind >= call->argc)
-		return koda_cli_usage(call, err, "needs -c COMMAND or a program");
+	r = koda_cli_need_command(call, request->shell, err);
+	if (r < 0)
+		return r;
 	request->argv = (const char *const *)call->argv + optind;
 	return 1;
 }
