@@ -77,8 +77,6 @@ const char *koda_cli_nearest(const char *word, const char *const *candidates);
 KODA_CHECK int koda_cli_print(const char *bytes, size_t len, struct koda_error *err);
 /* Appends text with the bytes that could forge a line or drive a terminal as \xNN. */
 KODA_CHECK int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text);
-/* Appends a JSON string; what is not UTF-8 takes the "%" form of koda-sandbox-policy(5). */
-KODA_CHECK int koda_cli_add_json(struct koda_buf *out, struct koda_span text);
 /* Names the outer place of an error: what was its field moves in front of the message. */
 void koda_cli_blame(struct koda_error *err, const char *format, ...) KODA_PRINTF(2, 3);
 

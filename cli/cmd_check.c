@@ -10,6 +10,7 @@
 
 #include "base/diag.h"
 #include "base/path.h"
+#include "base/show.h"
 #include "policy/host.h"
 
 #include <koda/rules.h>
@@ -307,7 +308,7 @@ static int add_canonical(struct koda_buf *out, const struct answer *answer)
 	if (!answer->is_host)
 		return koda_buf_addf(out, "null");
 	format_host(answer, canonical);
-	return koda_cli_add_json(out, koda_span_of(canonical));
+	return koda_show_json_string(out, koda_span_of(canonical));
 }
 
 static int add_object(struct koda_buf *out, const struct answer *answer)
@@ -316,11 +317,11 @@ static int add_object(struct koda_buf *out, const struct answer *answer)
 			      answer_name(answer), access_names[answer->access]);
 
 	if (r == KODA_OK)
-		r = koda_cli_add_json(out, koda_span_of(answer->target));
+		r = koda_show_json_string(out, koda_span_of(answer->target));
 	if (r == KODA_OK)
 		r = koda_buf_addf(out, answer->resolved ? ",\"resolved\":" : ",\"canonical\":");
 	if (r == KODA_OK)
-		r = answer->resolved ? koda_cli_add_json(out, koda_span_of(answer->resolved))
+		r = answer->resolved ? koda_show_json_string(out, koda_span_of(answer->resolved))
 				     : add_canonical(out, answer);
 	if (r == KODA_OK && !answer->resolved)
 		r = koda_buf_addf(out, ",\"port\":%u", (unsigned int)answer->port);
@@ -328,7 +329,7 @@ static int add_object(struct koda_buf *out, const struct answer *answer)
 		r = koda_buf_addf(out,
 				  ",\"why\":\"%s\",\"rule\":", koda_why_name(answer->verdict.why));
 	if (r == KODA_OK)
-		r = answer->verdict.rule.len ? koda_cli_add_json(out, answer->verdict.rule)
+		r = answer->verdict.rule.len ? koda_show_json_string(out, answer->verdict.rule)
 					     : koda_buf_addf(out, "null");
 	return r < 0 ? r : koda_buf_addf(out, "}\n");
 }

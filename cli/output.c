@@ -4,7 +4,6 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/show.h"
-#include "base/str.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,31 +30,6 @@ int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text)
 		text = koda_span_skip(text, n ? n : 1);
 	}
 	return KODA_OK;
-}
-
-/* What is not UTF-8, in the "%" form. */
-static int add_percent(struct koda_buf *out, struct koda_span text)
-{
-	int r = koda_buf_add(out, "%", 1);
-
-	for (size_t i = 0; r == KODA_OK && i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c < 0x20 || c >= 0x7f || c == '%')
-			r = koda_buf_addf(out, "%%%02X", c);
-		else
-			r = koda_show_json(out, (struct koda_span){ text.ptr + i, 1 });
-	}
-	return r;
-}
-
-int koda_cli_add_json(struct koda_buf *out, struct koda_span text)
-{
-	int r = koda_buf_add(out, "\"", 1);
-
-	if (r == KODA_OK)
-		r = koda_utf8_is_valid(text) ? koda_show_json(out, text) : add_percent(out, text);
-	return r < 0 ? r : koda_buf_add(out, "\"", 1);
 }
 
 void koda_cli_blame(struct koda_error *err, const char *format, ...)

@@ -12,6 +12,7 @@
 #define KODA_RUN_H
 
 #include <koda/error.h>
+#include <koda/event.h>
 #include <koda/policy.h>
 #include <koda/trust.h>
 #include <stdbool.h>
@@ -29,6 +30,8 @@ struct koda_sandbox_options {
 	const char *root;                 /* project; NULL: the working directory */
 	const struct koda_policy *policy; /* NULL: what trust gives for root. Copied. */
 	const char *const *host_env;      /* NULL-terminated NAME=VALUE, usually environ. Copied. */
+	koda_event_fn *on_event;          /* NULL: nobody is told */
+	void *event_ctx;
 };
 
 /* Fails: DENIED for a refused root, POLICY, SYS, NOMEM. */

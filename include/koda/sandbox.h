@@ -3,8 +3,10 @@
 #ifndef KODA_SANDBOX_H
 #define KODA_SANDBOX_H
 
+#include <koda/clause.h>
 #include <koda/env.h>
 #include <koda/error.h>
+#include <koda/event.h>
 #include <koda/policy.h>
 #include <koda/rules.h>
 #include <koda/run.h>

@@ -87,3 +87,28 @@ int koda_show_json(struct koda_buf *out, struct koda_span text)
 	}
 	return r < 0 ? r : koda_buf_add(out, text.ptr + shown, text.len - shown);
 }
+
+/* What is not UTF-8, in the "%" form. */
+static int add_percent(struct koda_buf *out, struct koda_span text)
+{
+	int r = koda_buf_add(out, "%", 1);
+
+	for (size_t i = 0; r == KODA_OK && i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (c < 0x20 || c >= 0x7f || c == '%')
+			r = koda_buf_addf(out, "%%%02X", c);
+		else
+			r = koda_show_json(out, (struct koda_span){ text.ptr + i, 1 });
+	}
+	return r;
+}
+
+int koda_show_json_string(struct koda_buf *out, struct koda_span text)
+{
+	int r = koda_buf_add(out, "\"", 1);
+
+	if (r == KODA_OK)
+		r = koda_utf8_is_valid(text) ? koda_show_json(out, text) : add_percent(out, text);
+	return r < 0 ? r : koda_buf_add(out, "\"", 1);
+}

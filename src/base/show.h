@@ -16,5 +16,8 @@ size_t koda_show_plain(struct koda_span text);
 /* Appends text (valid UTF-8) as the inside of a JSON string, with \u escapes for what is not shown
  * as it is. A reader gets the same text back. Fails: as koda_buf_add. */
 KODA_CHECK int koda_show_json(struct koda_buf *out, struct koda_span text);
+/* Appends a whole JSON string, quotes included; what is not UTF-8 takes the "%" form of
+ * koda-sandbox-policy(5). */
+KODA_CHECK int koda_show_json_string(struct koda_buf *out, struct koda_span text);
 
 #endif

@@ -25,7 +25,6 @@
 
 /* Both ends of what the launcher gets. */
 struct ends {
-	int plan;
 	int status[2]; /* ours, theirs */
 	int life[2];
 	int stream[3][2];
@@ -33,7 +32,6 @@ struct ends {
 
 static void close_ends(struct ends *ends)
 {
-	koda_fd_close(&ends->plan);
 	for (size_t side = 0; side < 2; side++) {
 		koda_fd_close(&ends->status[side]);
 		koda_fd_close(&ends->life[side]);
@@ -44,7 +42,7 @@ static void close_ends(struct ends *ends)
 
 static int make_ends(struct ends *ends, struct koda_error *err)
 {
-	int r = koda_fd_pipe(&ends->status[0], &ends->status[1], err);
+	int r = koda_fd_socketpair(&ends->status[0], &ends->status[1], err);
 
 	if (r == KODA_OK)
 		r = koda_fd_socketpair(&ends->life[0], &ends->life[1], err);
@@ -55,36 +53,21 @@ static int make_ends(struct ends *ends, struct koda_error *err)
 	return r;
 }
 
-static int seal_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		     int *ret_fd, struct koda_error *err)
+static int spawn(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		 const struct ends *ends, struct koda_proc *ret_proc, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
-
-	if (r == KODA_OK)
-		r = koda_plan_encode(&plan, &bytes, err);
-	if (r == KODA_OK)
-		r = koda_fd_sealed("koda-plan", bytes.ptr, bytes.len, ret_fd, err);
-	return r;
-}
-
-static int spawn(struct koda_command *command, const struct ends *ends, struct koda_error *err)
-{
-	static char name[] = "koda-sandbox-stage2";
-	char *const argv[] = { name, NULL };
-	char *const envp[] = { NULL };
 	const struct koda_fdmap give[] = {
 		{ ends->stream[0][1], 0 },
 		{ ends->stream[1][1], 1 },
 		{ ends->stream[2][1], 2 },
-		{ ends->plan, KODA_STAGE2_PLAN_FD },
 		{ ends->status[1], KODA_STAGE2_STATUS_FD },
 		{ ends->life[1], KODA_STAGE2_LIFE_FD },
 	};
+	const struct koda_launch launch = { give, KODA_ARRAY_LEN(give) };
+	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
 
-	return koda_proc_spawn(&command->guardian, KODA_HELPER_DIR "/koda-sandbox-stage2", argv,
-			       envp, give, KODA_ARRAY_LEN(give), err);
+	return r < 0 ? r : sandbox->backend->launch(&plan, &launch, ret_proc, err);
 }
 
 /* Our ends become the command's; input from nowhere is an end of file at once. */
@@ -124,7 +107,7 @@ static uint64_t deadline_for(const struct koda_policy *policy)
 int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		       struct koda_command **ret_command, struct koda_error *err)
 {
-	struct ends ends = { -1, { -1, -1 }, { -1, -1 }, { { -1, -1 }, { -1, -1 }, { -1, -1 } } };
+	struct ends ends = { { -1, -1 }, { -1, -1 }, { { -1, -1 }, { -1, -1 }, { -1, -1 } } };
 	struct koda_command *command = calloc(1, sizeof(*command));
 	int r;
 
@@ -135,11 +118,9 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	command->life_fd = -1;
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
-	r = seal_plan(sandbox, options, &ends.plan, err);
+	r = make_ends(&ends, err);
 	if (r == KODA_OK)
-		r = make_ends(&ends, err);
-	if (r == KODA_OK)
-		r = spawn(command, &ends, err);
+		r = spawn(sandbox, options, &ends, &command->guardian, err);
 	if (r == KODA_OK)
 		r = attach(command, sandbox, options, &ends, err);
 	close_ends(&ends);

@@ -81,6 +81,9 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 	if (!sandbox)
 		return koda_fail_nomem(err);
 	sandbox->trust = options->trust;
+	sandbox->backend = &koda_backend_native;
+	sandbox->on_event = options->on_event;
+	sandbox->event_ctx = options->event_ctx;
 	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
 		r = koda_strv_add(&sandbox->host_env, *env, err);
 	if (r == KODA_OK)

@@ -5,9 +5,11 @@
 
 #include "base/proc.h"
 #include "plan/plan.h"
+#include "run/backend.h"
 #include "run/relay.h"
 #include "run/site.h"
 
+#include <koda/event.h>
 #include <koda/run.h>
 
 struct koda_sandbox {
@@ -17,6 +19,9 @@ struct koda_sandbox {
 	struct koda_strv host_env;
 	struct koda_strv sockets;
 	enum koda_trust trust;
+	const struct koda_backend *backend;
+	koda_event_fn *on_event; /* may be NULL */
+	void *event_ctx;
 };
 
 struct koda_command {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the launcher tells the runner: fixed-size records, each written in one piece. */
+/*
+ * What the launcher tells the runner: fixed-size records, each one message on the status socket.
+ * A record may carry a descriptor that was made inside and is used outside.
+ */
 #ifndef KODA_WIRE_REPORT_H
 #define KODA_WIRE_REPORT_H
 
-#include <limits.h>
 #include <stdint.h>
 
 /* Exit status of the launcher when its own set-up fails. */
@@ -17,7 +19,15 @@
 enum koda_report_kind {
 	KODA_REPORT_SETUP_FAILED = 1, /* nothing ran */
 	KODA_REPORT_EXEC_FAILED,      /* all was set up, but the program could not be executed */
-	KODA_REPORT_EXITED            /* status is what wait(2) gave */
+	KODA_REPORT_EXITED,           /* status is what wait(2) gave */
+	KODA_REPORT_TERMINAL,         /* with the controlling side of the command's terminal */
+	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
+};
+
+/* A limit that the launcher watches because the kernel does not. */
+enum koda_report_limit {
+	KODA_REPORT_LIMIT_PROCESSES = 1,
+	KODA_REPORT_LIMIT_MEMORY
 };
 
 struct koda_report {
@@ -27,7 +37,5 @@ struct koda_report {
 	char step[52];  /* what was being done */
 	char path[192]; /* to what; may be cut */
 };
-
-_Static_assert(sizeof(struct koda_report) <= PIPE_BUF, "a report must be written in one piece");
 
 #endif

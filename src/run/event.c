@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Events as lines of JSON, in the form that koda-sandbox-run(1) documents. */
+#include "run/event.h"
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/show.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const violations[] = {
+#define VIOLATION_NAME(name, json, text) [KODA_VIOLATION_##name] = (json),
+	KODA_VIOLATIONS(VIOLATION_NAME)
+#undef VIOLATION_NAME
+};
+
+static const char *const sources[] = {
+#define SOURCE_NAME(name, text) [KODA_SOURCE_##name] = (text),
+	KODA_SOURCES(SOURCE_NAME)
+#undef SOURCE_NAME
+};
+
+static const char *const ceilings[] = {
+#define CEILING_NAME(name, text) [KODA_CEILING_##name] = (text),
+	KODA_CEILINGS(CEILING_NAME)
+#undef CEILING_NAME
+};
+
+static const char *const reasons[] = {
+#define REASON_NAME(name, text) [KODA_REASON_##name] = (text),
+	KODA_REASONS(REASON_NAME)
+#undef REASON_NAME
+};
+
+double koda_event_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* The first failure sticks, so that callers need to look only once. */
+struct writer {
+	struct koda_buf text;
+	int failed;
+};
+
+static void put(struct writer *w, const char *text)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_buf_add(&w->text, text, strlen(text));
+}
+
+/* ,"key":"text", or null for NULL. */
+static void put_text(struct writer *w, const char *key, const char *text)
+{
+	put(w, ",\"");
+	put(w, key);
+	put(w, "\":");
+	if (!text)
+		put(w, "null");
+	else if (w->failed == KODA_OK)
+		w->failed = koda_show_json_string(&w->text, koda_span_of(text));
+}
+
+static void put_number(struct writer *w, const char *key, uint64_t number)
+{
+	if (w->failed == KODA_OK)
+		w->failed =
+			koda_buf_addf(&w->text, ",\"%s\":%llu", key, (unsigned long long)number);
+}
+
+static void put_float(struct writer *w, const char *key, double number)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_buf_addf(&w->text, ",\"%s\":%.3f", key, number);
+}
+
+static void put_start(struct writer *w, const struct koda_event_start *start)
+{
+	put_text(w, "backend", start->backend);
+	put_text(w, "trust", koda_trust_name(start->trust));
+	put(w, ",\"clauses\":{");
+	for (int i = 0; start->findings && i < KODA_CLAUSE_COUNT; i++) {
+		put(w, i ? ",\"" : "\"");
+		put(w, koda_clause_name((enum koda_clause)i));
+		put(w, "\":\"");
+		put(w, koda_grip_name(start->findings->of[i].grip));
+		put(w, "\"");
+	}
+	put(w, "}");
+}
+
+static void put_violation(struct writer *w, const struct koda_event_violation *violation)
+{
+	put_text(w, "kind", violations[violation->kind]);
+	put_text(w, "target", violation->target);
+	put_text(w, "rule", violation->rule);
+	put_text(w, "source", sources[violation->source]);
+	put_text(w, "command", violation->command);
+}
+
+static void put_egress(struct writer *w, const struct koda_event_egress *egress)
+{
+	put_text(w, "host", egress->host);
+	put_number(w, "port", egress->port);
+	put_text(w, "address", egress->address);
+	put_text(w, "verdict", egress->allowed ? "allow" : "deny");
+	put_text(w, "reason", egress->reason);
+	put_text(w, "rule", egress->rule);
+	if (egress->method) {
+		put_text(w, "method", egress->method);
+		put_text(w, "path", egress->path);
+	}
+	put_number(w, "bytes_up", egress->bytes_up);
+	put_number(w, "bytes_down", egress->bytes_down);
+	put_float(w, "ms", egress->ms);
+}
+
+static void put_exit(struct writer *w, const struct koda_event_exit *end)
+{
+	if (end->code >= 0)
+		put_number(w, "code", (uint64_t)end->code);
+	else
+		put(w, ",\"code\":null");
+	if (end->signal > 0)
+		put_number(w, "signal", (uint64_t)end->signal);
+	else
+		put(w, ",\"signal\":null");
+	put_text(w, "reason", reasons[end->reason]);
+	put_float(w, "wall_ms", end->wall_ms);
+}
+
+static void put_event(struct writer *w, const struct koda_event *event)
+{
+	switch (event->type) {
+	case KODA_EVENT_START:
+		put(w, "{\"type\":\"start\"");
+		put_float(w, "time", event->time);
+		put_start(w, &event->of.start);
+		break;
+	case KODA_EVENT_VIOLATION:
+		put(w, "{\"type\":\"violation\"");
+		put_float(w, "time", event->time);
+		put_violation(w, &event->of.violation);
+		break;
+	case KODA_EVENT_EGRESS:
+		put(w, "{\"type\":\"egress\"");
+		put_float(w, "time", event->time);
+		put_egress(w, &event->of.egress);
+		break;
+	case KODA_EVENT_LIMIT:
+		put(w, "{\"type\":\"limit\"");
+		put_float(w, "time", event->time);
+		put_text(w, "which", ceilings[event->of.limit.which]);
+		put_number(w, "value", event->of.limit.value);
+		break;
+	case KODA_EVENT_EXIT:
+		put(w, "{\"type\":\"exit\"");
+		put_float(w, "time", event->time);
+		put_exit(w, &event->of.exit);
+		break;
+	}
+	put(w, "}\n");
+}
+
+int koda_event_json(const struct koda_event *event, char **ret_line, struct koda_error *err)
+{
+	struct writer w = { .text = KODA_BUF_INIT((size_t)1 << 20) };
+
+	put_event(&w, event);
+	if (w.failed == KODA_OK)
+		w.failed = koda_buf_take(&w.text, ret_line);
+	koda_buf_clear(&w.text);
+	return w.failed < 0 ? koda_fail_nomem(err) : KODA_OK;
+}
