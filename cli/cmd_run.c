@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* koda-sandbox run and koda-sandbox plan: a command in its sandbox, or what would be done. */
+/* koda-sandbox run, shell and plan: a command in its sandbox, a shell in it, or what would be done.
+ */
 #include "options.h"
+#include "runner.h"
 
 #include "base/diag.h"
 #include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <koda/run.h>
-#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum {
 	OPT_BACKEND = CLI_OPT_OWN,
+	OPT_EVENTS,
+	OPT_EVENTS_FD,
+	OPT_TTY,
+	OPT_NO_TTY,
 	OPT_YES
 };
 
@@ -23,35 +29,23 @@ enum {
 	EXIT_SIGNAL_BASE = 128
 };
 
-struct request {
-	struct cli_shape shape;
-	const char *shell;       /* borrowed from argv; NULL: argv */
-	const char *const *argv; /* borrowed */
-	bool yes;
+enum purpose {
+	TO_RUN = 0,
+	TO_SHOW, /* koda-sandbox plan */
+	TO_SHELL /* koda-sandbox shell */
 };
 
-/* What a signal handler needs; set while a command runs. */
-static struct koda_command *volatile running;
-
-static void pass_on(int number)
-{
-	int saved = errno;
-
-	if (running)
-		(void)!koda_command_signal(running, number, NULL);
-	errno = saved;
-}
-
-static void catch_signals(void)
-{
-	static const int numbers[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
-	struct sigaction action = { .sa_handler = pass_on };
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(numbers); i++)
-		(void)sigaction(numbers[i], &action, NULL);
-	(void)sigaction(SIGPIPE, &ignore, NULL); /* a reader that goes away is not our end */
-}
+struct request {
+	struct cli_shape shape;
+	struct cli_events events;
+	enum purpose purpose;
+	const char *shell;          /* borrowed from argv; NULL: argv */
+	const char *const *argv;    /* borrowed */
+	const char *interactive[2]; /* argv of koda-sandbox shell */
+	bool tty;                   /* --tty */
+	bool no_tty;                /* --no-tty */
+	bool yes;
+};
 
 static int check_backend(const struct cli_call *call, const char *name, struct koda_error *err)
 {
@@ -60,41 +54,105 @@ static int check_backend(const struct cli_call *call, const char *name, struct k
 	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name ? name : "");
 }
 
+static int take_option(const struct cli_call *call, struct request *request, int option,
+		       struct koda_error *err)
+{
+	int r;
+
+	switch (option) {
+	case 'c':
+		if (request->shell)
+			return koda_cli_usage(call, err, "-c can be given only once");
+		request->shell = optarg;
+		return KODA_OK;
+	case OPT_YES:
+		request->yes = true;
+		return KODA_OK;
+	case OPT_TTY:
+		request->tty = true;
+		return KODA_OK;
+	case OPT_NO_TTY:
+		request->no_tty = true;
+		return KODA_OK;
+	case OPT_BACKEND:
+		return check_backend(call, optarg, err);
+	case OPT_EVENTS:
+		r = koda_cli_events_file(&request->events, optarg, err);
+		break;
+	case OPT_EVENTS_FD:
+		r = koda_cli_events_fd(&request->events, optarg, err);
+		break;
+	default:
+		return koda_cli_shape_take(&request->shape, option, optarg, err);
+	}
+	if (r < 0)
+		koda_cli_blame(err, "--events%s %.80s", option == OPT_EVENTS_FD ? "-fd" : "",
+			       optarg);
+	return r;
+}
+
+/* The user's shell, or the system's. */
+static void choose_shell(const struct cli_call *call, struct request *request)
+{
+	request->interactive[0] = "/bin/sh";
+	for (const char *const *env = call->env; *env; env++)
+		if (strncmp(*env, "SHELL=/", 7) == 0)
+			request->interactive[0] = *env + 6;
+	request->argv = request->interactive;
+}
+
+/* With a terminal at both ends the command gets one too, unless told otherwise. Nobody waits for a
+ * person by the clock: then there is no wall time but a given one. */
+static int settle_terminal(const struct cli_call *call, struct request *request,
+			   struct koda_error *err)
+{
+	if (request->tty && request->no_tty)
+		return koda_cli_usage(call, err, "--tty and --no-tty exclude each other");
+	if (!request->no_tty && isatty(0) && isatty(1))
+		request->tty = true;
+	if (request->purpose == TO_SHELL || request->tty)
+		request->shape.untimed = true;
+	return KODA_OK;
+}
+
 static int read_request(const struct cli_call *call, struct request *request,
 			struct koda_error *err)
 {
 	static const struct option longs[] = { CLI_SHAPE_OPTIONS,
 					       { "backend", required_argument, NULL, OPT_BACKEND },
+					       { "events", required_argument, NULL, OPT_EVENTS },
+					       { "events-fd", required_argument, NULL,
+						 OPT_EVENTS_FD },
+					       { "tty", no_argument, NULL, OPT_TTY },
+					       { "no-tty", no_argument, NULL, OPT_NO_TTY },
 					       { "yes", no_argument, NULL, OPT_YES },
 					       CLI_HELP_OPTION,
 					       { 0 } };
-	static const struct cli_syntax syntax = { "+:c:h", longs };
+	static const struct cli_syntax with_command = { "+:c:h", longs };
+	static const struct cli_syntax without = { "+:h", longs };
+	bool shell = request->purpose == TO_SHELL;
 	int option;
 	int r;
 
 	koda_cli_start_options();
-	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0) {
+	while ((r = koda_cli_next_option(call, shell ? &without : &with_command, &option, err)) >
+	       0) {
 		if (option == 'h')
 			return koda_cli_help(call->name, err);
-		if (option == 'c' && request->shell)
-			return koda_cli_usage(call, err, "-c can be given only once");
-		if (option == 'c')
-			request->shell = optarg;
-		else if (option == OPT_YES)
-			request->yes = true;
-		else if (option == OPT_BACKEND)
-			r = check_backend(call, optarg, err);
-		else
-			r = koda_cli_shape_take(&request->shape, option, optarg, err);
+		r = take_option(call, request, option, err);
 		if (r < 0)
 			return r;
 	}
-	if (r < 0)
-		return r;
-	r = koda_cli_need_command(call, request->shell, err);
+	if (r == KODA_OK)
+		r = shell ? koda_cli_need_operands(call, 0, "", err)
+			  : koda_cli_need_command(call, request->shell, err);
+	if (r == KODA_OK)
+		r = settle_terminal(call, request, err);
 	if (r < 0)
 		return r;
 	request->argv = (const char *const *)call->argv + optind;
+	if (shell)
+		choose_shell(call, request);
 	return 1;
 }
 
@@ -133,30 +191,52 @@ static int check_approval(const struct koda_policy *policy, const struct request
 	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
 }
 
+/* What the runner itself has to say at the end, one line each. */
+static void remark(const char *format, ...) KODA_PRINTF(1, 2);
+static void remark(const char *format, ...)
+{
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
+	char text[4096];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (len >= 0 && koda_buf_addf(&line, CLI_PROGRAM ": ") == KODA_OK &&
+	    koda_cli_add_escaped(&line, koda_span_of(text)) == KODA_OK &&
+	    koda_buf_add(&line, "\n", 1) == KODA_OK)
+		(void)!koda_fd_write_all(STDERR_FILENO, line.ptr, line.len, NULL);
+}
+
+static void remark_limits(const struct koda_outcome *outcome)
+{
+	static const char *const texts[] = {
+		[KODA_CEILING_WALL_TIME] = "the wall time has passed; everything was ended",
+		[KODA_CEILING_MEMORY] = "the memory limit was reached; everything was ended",
+		[KODA_CEILING_PROCESSES] = "the process limit was reached; everything was ended",
+	};
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(texts); i++)
+		if (texts[i] && (outcome->limits & 1U << i))
+			remark("%s", texts[i]);
+}
+
 /* The exit status for an outcome, or an error for what must be told. */
 static int conclude(const struct koda_outcome *outcome, const struct request *request,
 		    struct koda_error *err)
 {
-	static const char late[] = "koda-sandbox: the wall time has passed; everything was ended\n";
-	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
-
+	remark_limits(outcome);
 	switch (outcome->end) {
 	case KODA_END_EXITED:
 		return outcome->code;
 	case KODA_END_SIGNAL:
 		return EXIT_SIGNAL_BASE + outcome->signal;
 	case KODA_END_TIMEOUT:
-		(void)!koda_fd_write_all(STDERR_FILENO, late, sizeof(late) - 1, NULL);
 		return EXIT_WALL_TIME;
 	case KODA_END_EXEC:
-		if (koda_buf_addf(&line, "koda-sandbox: ") == KODA_OK &&
-		    koda_cli_add_escaped(&line,
-					 koda_span_of(request->shell ? "sh" : request->argv[0])) ==
-			    KODA_OK &&
-		    koda_buf_addf(&line, ": %s\n",
-				  outcome->sys_errno == ENOENT ? "command not found"
-							       : "cannot be executed") == KODA_OK)
-			(void)!koda_fd_write_all(STDERR_FILENO, line.ptr, line.len, NULL);
+		remark("%.4000s: %s", request->shell ? "sh" : request->argv[0],
+		       outcome->sys_errno == ENOENT ? "command not found" : "cannot be executed");
 		return outcome->sys_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	case KODA_END_SETUP:
 		break;
@@ -177,10 +257,9 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 
 	if (r < 0)
 		return r;
-	running = command;
-	catch_signals();
+	koda_cli_catch_signals(command);
 	r = koda_command_wait(command, &outcome, err);
-	running = NULL;
+	koda_cli_release_signals();
 	koda_command_free(command);
 	return r < 0 ? r : conclude(&outcome, request, err);
 }
@@ -199,8 +278,7 @@ static int open_fd(int fd)
 	return fcntl(fd, F_GETFD) >= 0 ? fd : -1;
 }
 
-static int act(const struct cli_call *call, const struct request *request, bool only_plan,
-	       struct koda_error *err)
+static int act(const struct cli_call *call, struct request *request, struct koda_error *err)
 {
 	koda_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
 	struct koda_sandbox *sandbox = NULL;
@@ -210,42 +288,57 @@ static int act(const struct cli_call *call, const struct request *request, bool 
 		.shell = request->shell,
 		.argv = request->argv,
 		.stdio = { open_fd(0), open_fd(1), open_fd(2) },
+		.terminal = request->tty,
 	};
 	int r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 
-	if (r == KODA_OK && !only_plan)
+	if (r == KODA_OK && request->purpose != TO_SHOW)
 		r = check_approval(setup.policy, request, err);
 	if (r < 0)
 		return r;
 	options.root = setup.site.root;
 	options.policy = setup.policy;
+	if (request->events.fd >= 0) {
+		options.on_event = koda_cli_write_event;
+		options.event_ctx = &request->events;
+	}
 	command.cwd = setup.cwd;
 	command.max_processes = setup.max_processes;
 	r = koda_sandbox_open(&options, &sandbox, err);
 	if (r == KODA_OK)
-		r = only_plan ? print_plan(sandbox, &command, err)
-			      : run_command(sandbox, &command, request, err);
+		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, err)
+						: run_command(sandbox, &command, request, err);
 	koda_sandbox_close(sandbox);
 	return r;
 }
 
-static int run_or_plan(const struct cli_call *call, bool only_plan, struct koda_error *err)
+static int serve(const struct cli_call *call, enum purpose purpose, struct koda_error *err)
 {
-	struct request request = { .shape = CLI_SHAPE_INIT };
+	struct request request = { .shape = CLI_SHAPE_INIT,
+				   .events = CLI_EVENTS_INIT,
+				   .purpose = purpose };
 	int r = read_request(call, &request, err);
 
 	if (r > 0)
-		r = act(call, &request, only_plan, err);
+		r = act(call, &request, err);
+	if (r < 0)
+		koda_cli_events_refused(&request.events, r);
+	koda_cli_events_clear(&request.events);
 	koda_cli_shape_clear(&request.shape);
 	return r;
 }
 
 int koda_cli_run(const struct cli_call *call, struct koda_error *err)
 {
-	return run_or_plan(call, false, err);
+	return serve(call, TO_RUN, err);
 }
 
 int koda_cli_plan(const struct cli_call *call, struct koda_error *err)
 {
-	return run_or_plan(call, true, err);
+	return serve(call, TO_SHOW, err);
+}
+
+int koda_cli_shell(const struct cli_call *call, struct koda_error *err)
+{
+	return serve(call, TO_SHELL, err);
 }

@@ -15,6 +15,7 @@ struct command {
 /* clang-format off */
 static const struct command commands[] = {
 	{ "run", koda_cli_run },
+	{ "shell", koda_cli_shell },
 	{ "plan", koda_cli_plan },
 	{ "policy show", koda_cli_policy_show },
 	{ "policy compose", koda_cli_policy_compose },

@@ -173,8 +173,13 @@ static int base_policy(const struct cli_shape *shape, struct cli_setup *setup,
 {
 	char place[32];
 
-	if (!shape->policy_fd.given)
-		return koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
+	if (!shape->policy_fd.given) {
+		int r = koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
+
+		if (r == KODA_OK && shape->untimed)
+			koda_policy_unset_limit(setup->policy, KODA_LIMIT_WALL_TIME_SECS);
+		return r;
+	}
 	(void)snprintf(place, sizeof(place), "--policy-fd %d", (int)shape->policy_fd.value);
 	return koda_cli_read_policy((int)shape->policy_fd.value, place, &setup->policy, err);
 }

@@ -71,6 +71,7 @@ struct cli_shape {
 	struct koda_strv deny_domain;
 	bool no_network;
 	bool read_only;
+	bool untimed; /* the trust table's wall time does not apply */
 	struct cli_number wall_time_secs;
 	struct cli_number memory_bytes;
 	struct cli_number output_bytes;

@@ -49,6 +49,9 @@ struct koda_command_options {
 	const char *cwd;         /* NULL: the project root; else a directory */
 	uint64_t max_processes;  /* 0: what the trust mode says; only narrows */
 	int stdio[3];            /* the caller's; -1: nothing to read, output is thrown away */
+	bool terminal;           /* the command gets a terminal of its own, carried to stdio[0] and
+				  * stdio[1] (and in the place of stdio[2], if that is a terminal).
+				  * Until it has ended stdio[0], if a terminal, is in raw mode. */
 };
 
 /* Starts the command. Its streams are pipes of their own; koda_command_wait carries the bytes.
@@ -73,6 +76,7 @@ struct koda_outcome {
 	int sys_errno;
 	uint64_t output_bytes;   /* what the command wrote in all */
 	uint64_t output_dropped; /* of that, what was left out between head and tail */
+	unsigned int limits;     /* bit n: the limit that enum koda_ceiling calls n was reached */
 	struct koda_error setup; /* for KODA_END_SETUP: what failed */
 };
 
@@ -80,6 +84,13 @@ struct koda_outcome {
  * it left behind. Fails: SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
+/* The size of stdio[0] has changed: the command's terminal gets it too. Does nothing without one.
+ * May be called in a signal handler. */
+KODA_API void koda_command_resize(struct koda_command *command);
+/* Puts stdio[0] back as it was, before the host process stops itself, and into raw mode again
+ * afterwards. May be called in a signal handler. */
+KODA_API void koda_command_suspend(struct koda_command *command);
+KODA_API void koda_command_resume(struct koda_command *command);
 /* Sends a signal to the command's process group. Fails: SYS. Safe in a signal handler's thread. */
 KODA_API KODA_CHECK int koda_command_signal(struct koda_command *command, int signal,
 					    struct koda_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-29. The last process: locks itself down and becomes the command. */
+/* The last process: locks itself down and becomes the command. */
 #include "stage2.h"
 
 #include "sys.h"
@@ -7,10 +7,8 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 /* NULL-terminated texts of all ops of a kind. */
@@ -45,10 +43,7 @@ static const char *value_of(char *const env[], const char *name)
 
 static _Noreturn void exec_failed(const char *file, int sys_errno)
 {
-	struct koda_report report = { .kind = KODA_REPORT_EXEC_FAILED, .sys_errno = sys_errno };
-
-	(void)snprintf(report.path, sizeof(report.path), "%s", file);
-	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	koda_report_send(KODA_REPORT_EXEC_FAILED, 0, sys_errno, "", file);
 	_exit(sys_errno == ENOENT ? 127 : 126);
 }
 
@@ -101,13 +96,10 @@ _Noreturn void koda_command_main(const struct plan *plan)
 		koda_stage2_fail("the plan names no command", "", 0);
 	if (setsid() < 0)
 		koda_stage2_fail("start a session", "", errno);
-	while (koda_ops_next(plan->bytes, &at, &op)) {
+	koda_terminal_control(plan);
+	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_CWD && chdir(op.text1.ptr) < 0)
 			koda_stage2_fail("enter", op.text1.ptr, errno);
-		/* Without a terminal on descriptor 0 this fails, and there is nothing to take. */
-		if (op.kind == KODA_OP_NET && (op.flags & KODA_OP_TERMINAL))
-			(void)ioctl(0, TIOCSCTTY, 0);
-	}
 	koda_lock_limits(plan);
 	koda_lock_privileges();
 	koda_lock_landlock(plan);

@@ -76,9 +76,7 @@ static void prepare_network(const struct plan *plan)
 
 static _Noreturn void report_exit(int status)
 {
-	struct koda_report report = { .kind = KODA_REPORT_EXITED, .status = status };
-
-	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	koda_report_send(KODA_REPORT_EXITED, status, 0, "", "");
 	_exit(0);
 }
 
@@ -164,6 +162,7 @@ _Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t us
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
+	koda_terminal_open(plan);
 	prepare_network(plan);
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);

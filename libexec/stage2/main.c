@@ -28,21 +28,9 @@
 
 static pid_t guardian; /* a clone of it has another number, in its own namespace */
 
-static void copy_text(char *out, size_t size, const char *text)
-{
-	size_t len = strnlen(text, size - 1);
-
-	memcpy(out, text, len);
-	out[len] = '\0';
-}
-
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
-	struct koda_report report = { .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = sys_errno };
-
-	copy_text(report.step, sizeof(report.step), op);
-	copy_text(report.path, sizeof(report.path), path);
-	(void)!write(KODA_STAGE2_STATUS_FD, &report, sizeof(report));
+	koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
 	if (getpid() == guardian)
 		koda_hold_undo();
 	_exit(KODA_STAGE2_FAILED);

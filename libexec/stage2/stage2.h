@@ -24,12 +24,22 @@ struct plan {
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
+/* Messages to the runner (report.c); kind is an enum koda_report_kind. */
+void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
+/* Hands a descriptor out. */
+void koda_report_give(uint32_t kind, int fd);
+
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
 void koda_hold_undo(void);
 
 /* The guardian's clone of itself becomes init (init.c). */
 _Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group);
+
+/* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
+ * place of its streams, the command takes control of it. */
+void koda_terminal_open(const struct plan *plan);
+void koda_terminal_control(const struct plan *plan);
 
 /* Mounts (view.c). */
 void koda_view_build(const struct plan *plan);

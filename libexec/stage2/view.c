@@ -183,6 +183,7 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_CWD:
 	case KODA_OP_ENV:
 	case KODA_OP_ARG:
+	case KODA_OP_TERMINAL:
 	case KODA_OP_NET:
 	case KODA_OP_COUNT:
 		break;

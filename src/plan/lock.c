@@ -122,12 +122,17 @@ static int plan_command(struct koda_plan *plan, const struct koda_plan_request *
 {
 	const struct koda_op net = {
 		.kind = KODA_OP_NET,
-		.flags = request->terminal ? KODA_OP_TERMINAL : 0,
 		.n1 = 1,
 		.n2 = !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
 	};
+	const struct koda_op terminal = {
+		.kind = KODA_OP_TERMINAL,
+		.text1 = { (const char *)request->terminal, sizeof(*request->terminal) },
+	};
 	int r = koda_plan_add(plan, &net, NULL, err);
 
+	if (r == KODA_OK && request->terminal)
+		r = koda_plan_add(plan, &terminal, NULL, err);
 	if (r == KODA_OK)
 		r = add_text(plan, KODA_OP_CWD, request->cwd, err);
 	for (const char *const *env = request->env; *env && r == KODA_OK; env++)

@@ -108,6 +108,8 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 	case KODA_OP_NET:
 		return koda_buf_addf(out, "%s%s", op->n1 ? " loopback" : "",
 				     op->n2 ? " no-binding" : "");
+	case KODA_OP_TERMINAL:
+		return koda_buf_addf(out, "of its own");
 	case KODA_OP_FILTER:
 		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
 	case KODA_OP_HOLD:
@@ -139,7 +141,8 @@ int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out, struct k
 		const struct koda_plan_line *line = &plan->lines[i];
 
 		r = koda_buf_addf(out, "%-12s ", koda_op_name(line->op.kind));
-		if (r == KODA_OK && line->op.kind != KODA_OP_FILTER)
+		if (r == KODA_OK && line->op.kind != KODA_OP_FILTER &&
+		    line->op.kind != KODA_OP_TERMINAL)
 			r = print_text(out, line->op.text1);
 		if (r == KODA_OK && line->op.kind == KODA_OP_OVERLAY)
 			r = koda_buf_addf(out, " onto %s", line->op.text2.ptr);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "wire/op.h"
+#include "wire/terminal.h"
 
 #include <koda/rules.h>
 #include <koda/trust.h>
@@ -43,10 +44,10 @@ struct koda_plan_request {
 	const struct koda_rules *rules; /* of that policy and place */
 	const struct koda_place *place;
 	const struct koda_world *world;
-	enum koda_trust trust;      /* for the limits that a policy has no field for */
-	uint64_t max_processes;     /* 0: what trust says */
-	bool as_root;               /* the command's user is root: kernel files need more */
-	bool terminal;              /* descriptor 0 will be a terminal of its own */
+	enum koda_trust trust;  /* for the limits that a policy has no field for */
+	uint64_t max_processes; /* 0: what trust says */
+	bool as_root;           /* the command's user is root: kernel files need more */
+	const struct koda_terminal_state *terminal; /* of the command's own; NULL: none */
 	const char *const *sockets; /* host sockets to hide, NULL-terminated; may be NULL */
 	const char *caches;         /* directory for copy-on-write caches; NULL: none */
 	const char *cwd;

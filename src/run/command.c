@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One command: the launcher is spawned with a sealed plan, three pipes, a status pipe and a
- * lifeline; then bytes are carried until it reports the end or the wall time has passed.
+ * One command: the launcher is spawned with a sealed plan, three pipes, a socket for its reports
+ * and a lifeline. What happens from then on is in wait.c.
  */
 #include "run/sandbox.h"
 
@@ -11,17 +11,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-/* How long output that is still in the pipes is waited for after the wall time has passed, and how
- * long the guardian may take to end everything. */
-#define DRAIN_NS    200000000ULL
-#define GUARDIAN_NS 5000000000ULL
-#define POLLED      5
 
 /* Both ends of what the launcher gets. */
 struct ends {
@@ -70,18 +62,20 @@ static int spawn(struct koda_sandbox *sandbox, const struct koda_command_options
 	return r < 0 ? r : sandbox->backend->launch(&plan, &launch, ret_proc, err);
 }
 
-/* Our ends become the command's; input from nowhere is an end of file at once. */
-static int attach(struct koda_command *command, const struct koda_sandbox *sandbox,
-		  const struct koda_command_options *options, struct ends *ends,
-		  struct koda_error *err)
+/* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
+ * there is nothing to carry yet but what does not go through it. */
+static int attach(struct koda_command *command, const struct koda_command_options *options,
+		  struct ends *ends, struct koda_error *err)
 {
-	uint64_t ceiling = UINT64_MAX;
+	struct koda_terminal_state state = { .streams = 0 };
 	int r = KODA_OK;
 
-	(void)koda_policy_limit(sandbox->policy, KODA_LIMIT_MAX_OUTPUT_BYTES, &ceiling);
+	if (options->terminal)
+		koda_terminal_describe(options->stdio, &state);
+	memcpy(command->stdio, options->stdio, sizeof(command->stdio));
 	command->status_fd = koda_take_fd(&ends->status[0]);
 	command->life_fd = koda_take_fd(&ends->life[0]);
-	if (options->stdio[0] >= 0) {
+	if (options->stdio[0] >= 0 && !(state.streams & 1U)) {
 		int own = fcntl(options->stdio[0], F_DUPFD_CLOEXEC, 3);
 
 		if (own < 0)
@@ -89,46 +83,103 @@ static int attach(struct koda_command *command, const struct koda_sandbox *sandb
 		r = koda_relay_open(&command->input, own, koda_take_fd(&ends->stream[0][0]), true,
 				    UINT64_MAX, err);
 	}
-	for (size_t i = 0; i < 2 && r == KODA_OK; i++)
-		r = koda_relay_open(&command->output[i], koda_take_fd(&ends->stream[i + 1][0]),
-				    options->stdio[i + 1], false, ceiling, err);
+	for (unsigned int i = 1; i < 3 && r == KODA_OK; i++)
+		if (!(state.streams & 1U << i))
+			r = koda_relay_open(&command->output[i - 1],
+					    koda_take_fd(&ends->stream[i][0]), options->stdio[i],
+					    false, command->ceilings[KODA_CEILING_OUTPUT], err);
 	return r;
 }
 
-static uint64_t deadline_for(const struct koda_policy *policy)
+/* What applies, for the events that tell of reaching it. */
+static void note_ceilings(struct koda_command *command, const struct koda_sandbox *sandbox,
+			  const struct koda_command_options *options)
 {
-	uint64_t seconds;
+	static const struct {
+		enum koda_ceiling ceiling;
+		enum koda_limit limit;
+	} stated[] = {
+		{ KODA_CEILING_WALL_TIME, KODA_LIMIT_WALL_TIME_SECS },
+		{ KODA_CEILING_OUTPUT, KODA_LIMIT_MAX_OUTPUT_BYTES },
+		{ KODA_CEILING_MEMORY, KODA_LIMIT_MAX_RSS_BYTES },
+		{ KODA_CEILING_CPU_TIME, KODA_LIMIT_CPU_TIME_SECS },
+	};
+	struct koda_trust_limits table = koda_trust_limits(sandbox->trust);
 
-	if (!koda_policy_limit(policy, KODA_LIMIT_WALL_TIME_SECS, &seconds) || seconds > UINT32_MAX)
+	for (size_t i = 0; i < KODA_CEILING_COUNT; i++)
+		command->ceilings[i] = UINT64_MAX;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(stated); i++)
+		(void)koda_policy_limit(sandbox->policy, stated[i].limit,
+					&command->ceilings[stated[i].ceiling]);
+	command->ceilings[KODA_CEILING_PROCESSES] =
+		options->max_processes ? options->max_processes : table.max_processes;
+	command->ceilings[KODA_CEILING_FILE_SIZE] = table.max_file_bytes;
+}
+
+static uint64_t deadline_for(const struct koda_command *command)
+{
+	uint64_t seconds = command->ceilings[KODA_CEILING_WALL_TIME];
+
+	if (seconds > UINT32_MAX)
 		return KODA_DEADLINE_NEVER;
-	return koda_clock_now() + seconds * 1000000000U;
+	return command->started_ns + seconds * 1000000000U;
+}
+
+static struct koda_command *new_command(const struct koda_sandbox *sandbox,
+					const struct koda_command_options *options)
+{
+	struct koda_command *command = calloc(1, sizeof(*command));
+
+	if (!command)
+		return NULL;
+	command->guardian = (struct koda_proc)KODA_PROC_INIT;
+	command->status_fd = -1;
+	command->life_fd = -1;
+	command->input = (struct koda_relay)KODA_RELAY_INIT;
+	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
+	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
+	command->started_ns = koda_clock_now();
+	command->on_event = sandbox->on_event;
+	command->event_ctx = sandbox->event_ctx;
+	note_ceilings(command, sandbox, options);
+	return command;
+}
+
+static void tell_start(const struct koda_command *command, const struct koda_sandbox *sandbox)
+{
+	struct koda_event event = { .type = KODA_EVENT_START };
+	struct koda_findings findings;
+
+	if (!command->on_event)
+		return;
+	sandbox->backend->judge(&findings);
+	event.of.start = (struct koda_event_start){ .backend = sandbox->backend->name,
+						    .trust = sandbox->trust,
+						    .findings = &findings };
+	koda_command_tell(command, event);
 }
 
 int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		       struct koda_command **ret_command, struct koda_error *err)
 {
 	struct ends ends = { { -1, -1 }, { -1, -1 }, { { -1, -1 }, { -1, -1 }, { -1, -1 } } };
-	struct koda_command *command = calloc(1, sizeof(*command));
+	struct koda_command *command = new_command(sandbox, options);
 	int r;
 
 	if (!command)
 		return koda_fail_nomem(err);
-	command->guardian = (struct koda_proc)KODA_PROC_INIT;
-	command->status_fd = -1;
-	command->life_fd = -1;
-	command->input = (struct koda_relay)KODA_RELAY_INIT;
-	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	r = make_ends(&ends, err);
 	if (r == KODA_OK)
 		r = spawn(sandbox, options, &ends, &command->guardian, err);
 	if (r == KODA_OK)
-		r = attach(command, sandbox, options, &ends, err);
+		r = attach(command, options, &ends, err);
 	close_ends(&ends);
 	if (r < 0) {
 		koda_command_free(command);
 		return r;
 	}
-	command->deadline_ns = deadline_for(sandbox->policy);
+	command->deadline_ns = deadline_for(command);
+	tell_start(command, sandbox);
 	*ret_command = command;
 	return KODA_OK;
 }
@@ -151,127 +202,13 @@ void koda_command_free(struct koda_command *command)
 	/* The guardian ends the rest and tidies up; only if it does not is it killed itself. */
 	koda_fd_close(&command->life_fd);
 	if (command->guardian.pid > 0)
-		(void)!koda_proc_wait(&command->guardian, koda_clock_now() + GUARDIAN_NS, &ignored,
-				      NULL);
+		(void)!koda_proc_wait(&command->guardian, koda_clock_now() + KODA_GUARDIAN_NS,
+				      &ignored, NULL);
 	koda_proc_kill(&command->guardian);
 	koda_fd_close(&command->status_fd);
 	koda_relay_clear(&command->input);
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);
+	koda_terminal_close(&command->terminal);
 	free(command);
-}
-
-static int timeout_ms(uint64_t deadline_ns)
-{
-	uint64_t now = koda_clock_now();
-	uint64_t ms;
-
-	if (deadline_ns == KODA_DEADLINE_NEVER)
-		return -1;
-	if (now >= deadline_ns)
-		return 0;
-	ms = (deadline_ns - now + 999999) / 1000000;
-	return ms > 60000 ? 60000 : (int)ms;
-}
-
-/* One round: waits for something to do, does it. True if the status pipe has something. */
-static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch_status)
-{
-	struct koda_relay *relays[] = { &command->input, &command->output[0], &command->output[1] };
-	struct koda_relay *owners[POLLED] = { NULL };
-	struct pollfd polled[POLLED];
-	nfds_t count = 0;
-
-	if (watch_status)
-		polled[count++] = (struct pollfd){ .fd = command->status_fd, .events = POLLIN };
-	for (size_t i = 0; i < 3; i++) {
-		if (koda_relay_wants(relays[i], &polled[count].fd, &polled[count].events)) {
-			polled[count].revents = 0;
-			owners[count++] = relays[i];
-		}
-	}
-	if (poll(polled, count, timeout_ms(deadline_ns)) <= 0)
-		return false;
-	for (nfds_t i = 0; i < count; i++)
-		if (owners[i] && polled[i].revents)
-			koda_relay_step(owners[i]);
-	return watch_status && polled[0].revents != 0;
-}
-
-static bool has_output(const struct koda_command *command)
-{
-	int fd;
-	short events;
-
-	return koda_relay_wants(&command->output[0], &fd, &events) ||
-	       koda_relay_wants(&command->output[1], &fd, &events);
-}
-
-/* The first report counts: what follows a failure is only its echo. */
-static void take_report(struct koda_command *command, struct koda_outcome *outcome)
-{
-	struct koda_report report;
-	ssize_t n;
-
-	do {
-		n = read(command->status_fd, &report, sizeof(report));
-	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(report)) {
-		(void)koda_fail(&outcome->setup, KODA_E_CHILD, 0, "the launcher died");
-		return;
-	}
-	report.step[sizeof(report.step) - 1] = '\0';
-	report.path[sizeof(report.path) - 1] = '\0';
-	if (report.kind == KODA_REPORT_EXITED && WIFSIGNALED(report.status)) {
-		outcome->end = KODA_END_SIGNAL;
-		outcome->signal = WTERMSIG(report.status);
-	} else if (report.kind == KODA_REPORT_EXITED) {
-		outcome->end = KODA_END_EXITED;
-		outcome->code = WEXITSTATUS(report.status);
-	} else if (report.kind == KODA_REPORT_EXEC_FAILED) {
-		outcome->end = KODA_END_EXEC;
-		outcome->sys_errno = report.sys_errno;
-	} else {
-		(void)koda_fail_at(&outcome->setup, KODA_E_SYS, report.sys_errno, report.path, "%s",
-				   report.step);
-	}
-}
-
-/* What was written but not carried yet. Once the guardian is gone nobody holds the pipes any more
- * and their end is certain; after a timeout a reader that does not read is not waited for. */
-static void drain(struct koda_command *command, uint64_t deadline_ns)
-{
-	koda_relay_clear(&command->input);
-	while (has_output(command) && koda_clock_now() < deadline_ns)
-		(void)carry(command, deadline_ns, false);
-	for (size_t i = 0; i < 2 && koda_clock_now() < deadline_ns; i++)
-		koda_relay_finish(&command->output[i]);
-}
-
-int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_outcome,
-		      struct koda_error *err)
-{
-	struct koda_outcome outcome = { .end = KODA_END_SETUP };
-	struct koda_exit ignored;
-	bool reported = false;
-
-	if (command->guardian.pid <= 0)
-		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
-	while (!reported && koda_clock_now() < command->deadline_ns)
-		reported = carry(command, command->deadline_ns, true);
-	if (reported)
-		take_report(command, &outcome);
-	else
-		outcome.end = KODA_END_TIMEOUT;
-	koda_fd_close(&command->life_fd); /* whatever still runs ends now */
-	if (koda_proc_wait(&command->guardian, koda_clock_now() + GUARDIAN_NS, &ignored, NULL) < 0)
-		koda_proc_kill(&command->guardian);
-	drain(command,
-	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
-	for (size_t i = 0; i < 2; i++) {
-		outcome.output_bytes += command->output[i].total;
-		outcome.output_dropped += koda_relay_dropped(&command->output[i]);
-	}
-	*ret_outcome = outcome;
-	return KODA_OK;
 }

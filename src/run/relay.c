@@ -19,7 +19,7 @@
 int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to, uint64_t ceiling,
 		    struct koda_error *err)
 {
-	*relay = (struct koda_relay){ .from = from, .to = to, .own_to = own_to };
+	*relay = (struct koda_relay){ .from = from, .to = to, .own_to = own_to, .end_mark = -1 };
 	relay->head_left = ceiling == UINT64_MAX ? UINT64_MAX : ceiling - ceiling / 2;
 	relay->tail_size = ceiling == UINT64_MAX ? 0 : (size_t)(ceiling / 2);
 	relay->pending = malloc(CHUNK);
@@ -80,6 +80,17 @@ static void take_in(struct koda_relay *relay, size_t len)
 	}
 	relay->pending_at = 0;
 	relay->pending_len = relay->to >= 0 ? now : 0;
+	relay->last = relay->pending[len - 1];
+}
+
+/* A terminal has no end of file but a character for it, which counts only at the start of a line:
+ * before that, the first one ends the line. */
+static void mark_end(struct koda_relay *relay)
+{
+	memset(relay->pending, relay->end_mark, 2);
+	relay->pending_at = 0;
+	relay->pending_len = relay->total == 0 || relay->last == '\n' ? 1 : 2;
+	koda_fd_close(&relay->from);
 }
 
 static void read_some(struct koda_relay *relay)
@@ -88,6 +99,8 @@ static void read_some(struct koda_relay *relay)
 
 	if (n > 0)
 		take_in(relay, (size_t)n);
+	else if (n == 0 && relay->end_mark >= 0)
+		mark_end(relay);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		stop(relay);
 }

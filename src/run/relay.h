@@ -26,11 +26,13 @@ struct koda_relay {
 	size_t pending_at;
 	size_t pending_len;
 	bool from_ended;
+	int end_mark; /* byte to write when the source ends; -1: none */
+	char last;    /* byte that was written last */
 };
 
 #define KODA_RELAY_INIT                                                                            \
 	{                                                                                          \
-		.from = -1, .to = -1                                                               \
+		.from = -1, .to = -1, .end_mark = -1                                               \
 	}
 
 /* from is taken over; to is borrowed unless own_to. ceiling bounds what passes (UINT64_MAX: all).

@@ -156,9 +156,12 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		.network = koda_policy_has_network(sandbox->policy),
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
+	struct koda_terminal_state terminal;
 	char **env = NULL;
 	int r = command_line(options, &line, err);
 
+	if (options->terminal)
+		koda_terminal_describe(options->stdio, &terminal);
 	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
 	if (r == KODA_OK) {
@@ -170,6 +173,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.trust = sandbox->trust,
 			.max_processes = options->max_processes,
 			.as_root = geteuid() == 0,
+			.terminal = options->terminal ? &terminal : NULL,
 			.sockets = (const char *const *)sandbox->sockets.items,
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,

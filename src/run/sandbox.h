@@ -8,6 +8,7 @@
 #include "run/backend.h"
 #include "run/relay.h"
 #include "run/site.h"
+#include "run/terminal.h"
 
 #include <koda/event.h>
 #include <koda/run.h>
@@ -28,10 +29,23 @@ struct koda_command {
 	struct koda_proc guardian;
 	int status_fd; /* reports come from here */
 	int life_fd;   /* signals go there; closing it ends everything */
+	int stdio[3];  /* the caller's, borrowed */
 	struct koda_relay input;
 	struct koda_relay output[2]; /* stdout, stderr */
+	struct koda_terminal terminal;
+	uint64_t started_ns;
 	uint64_t deadline_ns;
+	uint64_t ceilings[KODA_CEILING_COUNT]; /* UINT64_MAX: none */
+	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
+	koda_event_fn *on_event;               /* may be NULL */
+	void *event_ctx;
 };
+
+/* How long the guardian may take to end everything. */
+#define KODA_GUARDIAN_NS 5000000000ULL
+
+/* Tells the host, if it wants to know; fills in the time. */
+void koda_command_tell(const struct koda_command *command, struct koda_event event);
 
 /* The plan for a command in this sandbox, as it is now. */
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,

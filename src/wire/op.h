@@ -50,6 +50,7 @@ enum koda_op_text {
 	X(CWD, "cwd", PATH, NONE)                                                                  \
 	X(ENV, "env", WORD, NONE)                                                                  \
 	X(ARG, "arg", WORD, NONE)                                                                  \
+	X(TERMINAL, "terminal", BYTES, NONE) /* a struct koda_terminal_state */                    \
 	X(NET, "net", NONE, NONE) /* n1: bring the loopback up, n2: refuse to bind TCP ports */
 
 enum koda_op_kind {
@@ -73,8 +74,6 @@ struct koda_op {
 #define KODA_OP_LATE 1U
 /* Flag of a placeholder: not every run in this project would have it. */
 #define KODA_OP_EXTRA 8U
-/* Flag of NET: descriptor 0 is a terminal of the command's own. */
-#define KODA_OP_TERMINAL 4U
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* The event stream: one line of JSON for each event, written as it happens. */
+#include "runner.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <unistd.h>
+
+static int fail_second(struct koda_error *err)
+{
+	return koda_fail(err, KODA_E_INVALID, 0,
+			 "can be given only once, --events and --events-fd together");
+}
+
+/* A reader that goes away must not end the runner. Commands get the default back. */
+static void ignore_sigpipe(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int koda_cli_events_fd(struct cli_events *events, const char *arg, struct koda_error *err)
+{
+	uint64_t number = 0;
+	int r;
+
+	if (events->fd >= 0)
+		return fail_second(err);
+	r = koda_parse_u64(arg, INT_MAX, &number, err);
+	if (r < 0)
+		return r;
+	ignore_sigpipe();
+	/* Our own copy, which no child inherits. */
+	events->fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
+	if (events->fd < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "not an open descriptor");
+	return KODA_OK;
+}
+
+int koda_cli_events_file(struct cli_events *events, const char *path, struct koda_error *err)
+{
+	if (events->fd >= 0)
+		return fail_second(err);
+	ignore_sigpipe();
+	events->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+	if (events->fd < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot be written");
+	return KODA_OK;
+}
+
+/* A reader that went away does not end the command; there is nobody left to tell. */
+void koda_cli_write_event(void *ctx, const struct koda_event *event)
+{
+	struct cli_events *events = ctx;
+	koda_auto_free char *line = NULL;
+
+	events->ended = events->ended || event->type == KODA_EVENT_EXIT;
+	if (events->fd < 0 || koda_event_json(event, &line, NULL) < 0)
+		return;
+	if (koda_fd_write_all(events->fd, line, strlen(line), NULL) < 0)
+		koda_fd_close(&events->fd);
+}
+
+void koda_cli_events_refused(struct cli_events *events, int code)
+{
+	const struct koda_event event = {
+		.type = KODA_EVENT_EXIT,
+		.time = koda_event_now(),
+		.of.exit = { .code = CLI_EXIT_FAILED,
+			     .reason = code == KODA_E_SYS || code == KODA_E_UNSUPPORTED ||
+						       code == KODA_E_CHILD
+					       ? KODA_REASON_SETUP
+					       : KODA_REASON_REFUSED },
+	};
+
+	if (!events->ended)
+		koda_cli_write_event(events, &event);
+}
+
+void koda_cli_events_clear(struct cli_events *events)
+{
+	koda_fd_close(&events->fd);
+}

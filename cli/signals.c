@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals of the runner are the command's: they are passed on while one runs. */
+#include "runner.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+/* What a handler needs; set while a command runs. */
+static struct koda_command *volatile running;
+
+static void pass_on(int number)
+{
+	int saved = errno;
+
+	if (running)
+		(void)!koda_command_signal(running, number, NULL);
+	errno = saved;
+}
+
+static void resize(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	if (running)
+		koda_command_resize(running);
+	errno = saved;
+}
+
+/* Stopped from outside: the terminal belongs to somebody else until we go on. */
+static void stop(int number)
+{
+	int saved = errno;
+
+	(void)number;
+	if (running)
+		koda_command_suspend(running);
+	(void)kill(getpid(), SIGSTOP);
+	if (running)
+		koda_command_resume(running);
+	errno = saved;
+}
+
+void koda_cli_catch_signals(struct koda_command *command)
+{
+	static const struct {
+		int number;
+		void (*handler)(int);
+	} table[] = {
+		{ SIGHUP, pass_on },  { SIGINT, pass_on },
+		{ SIGQUIT, pass_on }, { SIGTERM, pass_on },
+		{ SIGUSR1, pass_on }, { SIGUSR2, pass_on },
+		{ SIGWINCH, resize }, { SIGTSTP, stop },
+		{ SIGPIPE, SIG_IGN }, /* a reader that goes away is not our end */
+	};
+
+	running = command;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++) {
+		struct sigaction action = { .sa_handler = table[i].handler };
+
+		(void)sigaction(table[i].number, &action, NULL);
+	}
+}
+
+void koda_cli_release_signals(void)
+{
+	running = NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Telling the runner. Nobody may be there to listen; that is noticed by the lifeline. */
+#include "stage2.h"
+
+#include "wire/report.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+static void copy_text(char *out, size_t size, const char *text)
+{
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(out, text, len);
+	out[len] = '\0';
+}
+
+void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path)
+{
+	struct koda_report report = { .kind = kind, .status = status, .sys_errno = sys_errno };
+
+	copy_text(report.step, sizeof(report.step), step);
+	copy_text(report.path, sizeof(report.path), path);
+	(void)!send(KODA_STAGE2_STATUS_FD, &report, sizeof(report), MSG_NOSIGNAL);
+}
+
+void koda_report_give(uint32_t kind, int fd)
+{
+	struct koda_report report = { .kind = kind };
+	struct iovec bytes = { &report, sizeof(report) };
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	if (sendmsg(KODA_STAGE2_STATUS_FD, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(report))
+		koda_stage2_fail("hand a descriptor out", "", 0);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-29. A terminal of the command's own, from the sandbox's own devpts. Its controlling side goes
+ * to the runner, which carries the bytes; the host's terminal is never inside, so nothing can be
+ * pushed into its input.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "wire/report.h"
+#include "wire/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+/* As the runner's terminal was. */
+static void set_state(int tty, const struct koda_terminal_state *state)
+{
+	struct winsize size = { .ws_row = state->rows, .ws_col = state->columns };
+	struct termios mode;
+
+	if (tcgetattr(tty, &mode) < 0)
+		koda_stage2_fail("look at the terminal", "", errno);
+	mode.c_iflag = state->input;
+	mode.c_oflag = state->output;
+	mode.c_cflag = state->control;
+	mode.c_lflag = state->local;
+	memcpy(mode.c_cc, state->chars, sizeof(state->chars));
+	if (tcsetattr(tty, TCSANOW, &mode) < 0 || ioctl(tty, TIOCSWINSZ, &size) < 0)
+		koda_stage2_fail("set up the terminal", "", errno);
+}
+
+static void open_terminal(const struct koda_terminal_state *state)
+{
+	int ours = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int locked = 0;
+	int theirs;
+
+	if (ours < 0 || ioctl(ours, TIOCSPTLCK, &locked) < 0)
+		koda_stage2_fail("make a terminal", "/dev/ptmx", errno);
+	theirs = ioctl(ours, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (theirs < 0)
+		koda_stage2_fail("open the terminal", "", errno);
+	set_state(theirs, state);
+	koda_report_give(KODA_REPORT_TERMINAL, ours);
+	for (int fd = 0; fd <= 2; fd++)
+		if ((state->streams & 1U << fd) && dup2(theirs, fd) < 0)
+			koda_stage2_fail("take the terminal", "", errno);
+	(void)close(theirs);
+	(void)close(ours);
+}
+
+static bool find_state(const struct plan *plan, struct koda_terminal_state *ret_state)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind != KODA_OP_TERMINAL)
+			continue;
+		if (op.text1.len != sizeof(*ret_state))
+			koda_stage2_fail("the plan has no such terminal", "", 0);
+		memcpy(ret_state, op.text1.ptr, sizeof(*ret_state));
+		return true;
+	}
+	return false;
+}
+
+void koda_terminal_open(const struct plan *plan)
+{
+	struct koda_terminal_state state;
+
+	if (find_state(plan, &state))
+		open_terminal(&state);
+}
+
+void koda_terminal_control(const struct plan *plan)
+{
+	struct koda_terminal_state state;
+
+	if (find_state(plan, &state) && (state.streams & 1U) && ioctl(0, TIOCSCTTY, 0) < 0)
+		koda_stage2_fail("take control of the terminal", "", errno);
+}

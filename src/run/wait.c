@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command while it runs: bytes are carried and reports are taken until it has ended or its wall
+ * time has passed; then whatever it left behind is ended, and the host is told.
+ */
+#include "run/sandbox.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "run/event.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long output that is still in the pipes is waited for after the wall time has passed. */
+#define DRAIN_NS 200000000ULL
+#define POLLED   5
+
+/* What a shell's exit status adds to the signal that ended its command. */
+#define SHELL_SIGNAL 128
+
+void koda_command_tell(const struct koda_command *command, struct koda_event event)
+{
+	event.time = koda_event_now();
+	if (command->on_event)
+		command->on_event(command->event_ctx, &event);
+}
+
+/* Each limit is told of once. */
+static void reach(struct koda_command *command, enum koda_ceiling which)
+{
+	struct koda_event event = { .type = KODA_EVENT_LIMIT };
+
+	if (command->limits & 1U << which)
+		return;
+	command->limits |= 1U << which;
+	event.of.limit = (struct koda_event_limit){ which, command->ceilings[which] };
+	koda_command_tell(command, event);
+}
+
+static int timeout_ms(uint64_t deadline_ns)
+{
+	uint64_t now = koda_clock_now();
+	uint64_t ms;
+
+	if (deadline_ns == KODA_DEADLINE_NEVER)
+		return -1;
+	if (now >= deadline_ns)
+		return 0;
+	ms = (deadline_ns - now + 999999) / 1000000;
+	return ms > 60000 ? 60000 : (int)ms;
+}
+
+/* One round: waits for something to do, does it. True if the status socket has something. */
+static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch_status)
+{
+	struct koda_relay *relays[] = { &command->input, &command->output[0], &command->output[1] };
+	struct koda_relay *owners[POLLED] = { NULL };
+	struct pollfd polled[POLLED];
+	nfds_t count = 0;
+
+	if (watch_status)
+		polled[count++] = (struct pollfd){ .fd = command->status_fd, .events = POLLIN };
+	for (size_t i = 0; i < 3; i++) {
+		if (koda_relay_wants(relays[i], &polled[count].fd, &polled[count].events)) {
+			polled[count].revents = 0;
+			owners[count++] = relays[i];
+		}
+	}
+	if (poll(polled, count, timeout_ms(deadline_ns)) <= 0)
+		return false;
+	for (nfds_t i = 0; i < count; i++)
+		if (owners[i] && polled[i].revents)
+			koda_relay_step(owners[i]);
+	return watch_status && polled[0].revents != 0;
+}
+
+static bool has_output(const struct koda_command *command)
+{
+	int fd;
+	short events;
+
+	return koda_relay_wants(&command->output[0], &fd, &events) ||
+	       koda_relay_wants(&command->output[1], &fd, &events);
+}
+
+/* The command's terminal is there: keys go in, what it shows comes out. */
+static int adopt_terminal(struct koda_command *command, int control, struct koda_error *err)
+{
+	koda_auto_fd int keys = fcntl(control, F_DUPFD_CLOEXEC, 3);
+	koda_auto_fd int shown = fcntl(control, F_DUPFD_CLOEXEC, 3);
+	koda_auto_fd int own = -1;
+	int r = KODA_OK;
+
+	koda_terminal_open(&command->terminal, command->stdio[0], control);
+	if (command->stdio[0] >= 0)
+		own = fcntl(command->stdio[0], F_DUPFD_CLOEXEC, 3);
+	if (keys < 0 || shown < 0 || (command->stdio[0] >= 0 && own < 0))
+		return koda_fail(err, KODA_E_SYS, errno, "the terminal");
+	/* The open file behind all three is one: what is set non-blocking for one is for all. */
+	r = koda_relay_open(&command->output[0], koda_take_fd(&shown), command->stdio[1], false,
+			    UINT64_MAX, err);
+	if (r == KODA_OK && own >= 0) {
+		r = koda_relay_open(&command->input, koda_take_fd(&own), koda_take_fd(&keys), true,
+				    UINT64_MAX, err);
+		command->input.end_mark = 4; /* as VEOF usually is */
+	}
+	return r;
+}
+
+static void take_end(struct koda_command *command, const struct koda_report *report,
+		     struct koda_outcome *outcome)
+{
+	int signal = WIFSIGNALED(report->status) ? WTERMSIG(report->status)
+						 : WEXITSTATUS(report->status) - SHELL_SIGNAL;
+
+	if (WIFSIGNALED(report->status)) {
+		outcome->end = KODA_END_SIGNAL;
+		outcome->signal = signal;
+	} else {
+		outcome->end = KODA_END_EXITED;
+		outcome->code = WEXITSTATUS(report->status);
+	}
+	if (signal == SIGXCPU)
+		reach(command, KODA_CEILING_CPU_TIME);
+	else if (signal == SIGXFSZ)
+		reach(command, KODA_CEILING_FILE_SIZE);
+}
+
+/* One report. True if it is the last that matters: what follows a failure is only its echo. */
+static bool take_report(struct koda_command *command, struct koda_outcome *outcome)
+{
+	struct koda_report report = { .kind = 0 };
+	koda_auto_fd int given = -1;
+	size_t count = 0;
+	size_t len = 0;
+
+	if (koda_fd_receive(command->status_fd, &report, sizeof(report), &len, &given, 1, &count,
+			    NULL) < 0 ||
+	    len != sizeof(report)) {
+		(void)koda_fail(&outcome->setup, KODA_E_CHILD, 0, "the launcher died");
+		return true;
+	}
+	report.step[sizeof(report.step) - 1] = '\0';
+	report.path[sizeof(report.path) - 1] = '\0';
+	switch (report.kind) {
+	case KODA_REPORT_TERMINAL:
+		return count == 1 &&
+		       adopt_terminal(command, koda_take_fd(&given), &outcome->setup) < 0;
+	case KODA_REPORT_LIMIT:
+		reach(command, report.status == KODA_REPORT_LIMIT_MEMORY ? KODA_CEILING_MEMORY
+									 : KODA_CEILING_PROCESSES);
+		return false;
+	case KODA_REPORT_EXITED:
+		take_end(command, &report, outcome);
+		return true;
+	case KODA_REPORT_EXEC_FAILED:
+		outcome->end = KODA_END_EXEC;
+		outcome->sys_errno = report.sys_errno;
+		return true;
+	default:
+		(void)koda_fail_at(&outcome->setup, KODA_E_SYS, report.sys_errno, report.path, "%s",
+				   report.step);
+		return true;
+	}
+}
+
+/* What was written but not carried yet. Once the guardian is gone nobody holds the pipes any more
+ * and their end is certain; after a timeout a reader that does not read is not waited for. */
+static void drain(struct koda_command *command, uint64_t deadline_ns)
+{
+	koda_relay_clear(&command->input);
+	while (has_output(command) && koda_clock_now() < deadline_ns)
+		(void)carry(command, deadline_ns, false);
+	for (size_t i = 0; i < 2 && koda_clock_now() < deadline_ns; i++)
+		koda_relay_finish(&command->output[i]);
+}
+
+static void tell_exit(const struct koda_command *command, const struct koda_outcome *outcome)
+{
+	struct koda_event event = { .type = KODA_EVENT_EXIT };
+	struct koda_event_exit *end = &event.of.exit;
+
+	end->code = -1;
+	end->wall_ms = (double)(koda_clock_now() - command->started_ns) / 1e6;
+	switch (outcome->end) {
+	case KODA_END_EXITED:
+		end->code = outcome->code;
+		end->reason = KODA_REASON_EXITED;
+		break;
+	case KODA_END_SIGNAL:
+		end->signal = outcome->signal;
+		end->reason = KODA_REASON_SIGNAL;
+		break;
+	case KODA_END_TIMEOUT:
+		end->reason = KODA_REASON_WALL_TIME;
+		break;
+	case KODA_END_EXEC:
+		/* As a shell would say it. */
+		end->code = outcome->sys_errno == ENOENT ? 127 : 126;
+		end->reason = KODA_REASON_EXITED;
+		break;
+	case KODA_END_SETUP:
+		end->reason = KODA_REASON_SETUP;
+		break;
+	}
+	koda_command_tell(command, event);
+}
+
+int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_outcome,
+		      struct koda_error *err)
+{
+	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	struct koda_exit ignored;
+	bool ended = false;
+
+	if (command->guardian.pid <= 0)
+		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
+	while (!ended && koda_clock_now() < command->deadline_ns)
+		ended = carry(command, command->deadline_ns, true) &&
+			take_report(command, &outcome);
+	if (!ended) {
+		outcome.end = KODA_END_TIMEOUT;
+		reach(command, KODA_CEILING_WALL_TIME);
+	}
+	koda_fd_close(&command->life_fd); /* whatever still runs ends now */
+	if (koda_proc_wait(&command->guardian, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
+			   NULL) < 0)
+		koda_proc_kill(&command->guardian);
+	drain(command,
+	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
+	koda_terminal_close(&command->terminal);
+	for (size_t i = 0; i < 2; i++) {
+		outcome.output_bytes += command->output[i].total;
+		outcome.output_dropped += koda_relay_dropped(&command->output[i]);
+	}
+	if (outcome.output_dropped > 0)
+		reach(command, KODA_CEILING_OUTPUT);
+	outcome.limits = command->limits;
+	tell_exit(command, &outcome);
+	*ret_outcome = outcome;
+	return KODA_OK;
+}
+
+void koda_command_resize(struct koda_command *command)
+{
+	koda_terminal_resize(&command->terminal);
+}
+
+void koda_command_suspend(struct koda_command *command)
+{
+	koda_terminal_cooked(&command->terminal);
+}
+
+void koda_command_resume(struct koda_command *command)
+{
+	if (command->terminal.control >= 0)
+		koda_terminal_raw(&command->terminal);
+}

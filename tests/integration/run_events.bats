@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# shellcheck disable=SC2016 # the shell inside expands what is quoted here
+# The event stream: one JSON object a line, from start to exit, whatever happens between.
+
+setup() {
+	load helper
+	load run_helper
+	new_project
+	events=$BATS_TEST_TMPDIR/events
+}
+
+# told EXPRESSION: Python over e, the list of events, is true.
+told() {
+	python3 -c '
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    e = [json.loads(line) for line in file]
+assert all("type" in x and isinstance(x["time"], float) for x in e), e
+if not eval(sys.argv[2]):
+    print(json.dumps(e, indent=1))
+    sys.exit(1)' "$events" "$1"
+}
+
+@test "start names the backend, the mode and every clause; exit ends it" {
+	inside --events "$events" -c 'exit 3'
+	silent 3
+	told '[x["type"] for x in e] == ["start", "exit"]'
+	told 'e[0]["backend"] == "native" and e[0]["trust"] == "auto"'
+	told 'set(e[0]["clauses"].values()) <= {"enforced", "emulated", "refused"}'
+	told 'e[0]["clauses"]["write_outside"] == "enforced" and len(e[0]["clauses"]) > 15'
+	told 'e[1]["code"] == 3 and e[1]["signal"] is None and e[1]["reason"] == "exited"'
+	told 'e[1]["wall_ms"] > 0 and e[1]["time"] >= e[0]["time"]'
+}
+
+@test "--events-fd: to a descriptor, which the command does not get" {
+	"$KODA_BIN" run --events-fd 7 -c 'ls -l /proc/self/fd; echo x >&7' 7>"$events" \
+		>"$BATS_TEST_TMPDIR/out" 2>/dev/null || true
+	told 'len(e) == 2'
+	! grep -q ' 7 ->' "$BATS_TEST_TMPDIR/out"
+}
+
+@test "a signal" {
+	inside --events "$events" -c 'kill -USR1 $$'
+	told 'e[-1]["code"] is None and e[-1]["signal"] == 10 and e[-1]["reason"] == "signal"'
+}
+
+@test "wall time: a limit and the reason" {
+	inside --events "$events" --wall-time 1 -c 'sleep 20'
+	says 124 'wall time'
+	told 'e[1]["type"] == "limit" and e[1]["which"] == "wall_time" and e[1]["value"] == 1'
+	told 'e[-1]["reason"] == "wall_time" and e[-1]["code"] is None'
+}
+
+@test "output, CPU time and file size: limits; below them, none" {
+	inside --events "$events" --max-output 100 -c 'seq 1 1000'
+	told '[x["which"] for x in e if x["type"] == "limit"] == ["output"]'
+	rm "$events"
+	inside --events "$events" --max-output 100 -c 'seq 1 10'
+	told 'not [x for x in e if x["type"] == "limit"]'
+}
+
+@test "a command that cannot be executed" {
+	inside --events "$events" nosuchprogram
+	told 'e[-1]["code"] == 127 and e[-1]["reason"] == "exited"'
+}
+
+@test "nothing ran: the stream still ends" {
+	inside --events "$events" --root /nonexistent true
+	says 125
+	told '[x["type"] for x in e] == ["exit"] and e[0]["code"] == 125 and e[0]["reason"] == "setup"'
+	rm "$events"
+	inside --events "$events" --trust safe true
+	says 125 approval
+	told '[x["type"] for x in e] == ["exit"] and e[0]["reason"] == "refused"'
+}
+
+@test "a file is appended to; streams that cannot be are refused" {
+	inside --events "$events" true
+	inside --events "$events" true
+	told 'len(e) == 4'
+	inside --events /nonexistent/file true
+	says 125 --events
+	inside --events-fd 77 true
+	says 125 --events-fd
+	inside --events-fd x true
+	says 125 --events-fd
+	inside --events a --events b true
+	says 125 once
+}
+
+@test "a reader that goes away does not end the command" {
+	"$KODA_BIN" run --events-fd 7 -c 'sleep 0.3; exit 9' 7> >(exec true) || status=$?
+	[[ $status -eq 9 ]]
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# shellcheck disable=SC2016 # the shell inside expands what is quoted here
+# A command on a terminal: it gets one of its own, and the caller's is as it was afterwards.
+
+setup() {
+	load helper
+	load run_helper
+	new_project
+	export SHELL=/bin/bash TERM=dumb
+	ask='PS1="rea""dy> "\n' # what is typed is shown too
+}
+
+# on_tty STEP... -- ARG...: koda-sandbox ARG... on a terminal; see drive_tty.py.
+on_tty() {
+	local -a steps=()
+	while [[ $1 != -- ]]; do
+		steps+=("$1")
+		shift
+	done
+	shift
+	status=0 stdout=''
+	python3 "$BATS_TEST_DIRNAME/drive_tty.py" "${steps[@]}" -- "$KODA_BIN" "$@" \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	slurp stdout "$BATS_TEST_TMPDIR/out"
+	slurp stderr "$BATS_TEST_TMPDIR/err"
+}
+
+# shows STATUS TEXT...
+shows() {
+	local expected=$1 text
+	shift
+	for text in "$@"; do
+		if [[ $status -ne $expected || $stdout != *"$text"* ]]; then
+			show_result
+			echo "expected exit $expected and: $text"
+			return 1
+		fi
+	done
+}
+
+@test "all three streams are a terminal with a name, and in control" {
+	on_tty -- run -c 'tty; test -t 0 && test -t 1 && test -t 2 && echo all three; echo via >/dev/tty'
+	shows 0 /dev/pts/0 'all three' via
+}
+
+@test "--no-tty: pipes, even on a terminal" {
+	on_tty -- run --no-tty -c 'tty; test -t 1 || echo pipe'
+	shows 0 'not a tty' pipe
+}
+
+@test "no terminal unless both ends are one; --tty makes one" {
+	koda run -c 'test -t 0 || test -t 1 || echo none' </dev/null
+	[[ $status -eq 0 && $stdout == none ]]
+	koda run --tty -c 'test -t 0 && test -t 1 && echo both; read -r x; echo "got $x"' <<<word
+	shows 0 both 'got word'
+}
+
+@test "--tty: the end of the input is an end of file" {
+	printf 'no newline' >"$BATS_TEST_TMPDIR/in"
+	koda run --tty -c 'stty -echo; cat; echo; echo end' <"$BATS_TEST_TMPDIR/in"
+	shows 0 'no newline' end
+	koda run --tty -c 'cat; echo end' </dev/null
+	shows 0 end
+}
+
+@test "standard error that goes elsewhere still does" {
+	on_tty -- run -c 'echo to the terminal' 2>/dev/null
+	shows 0 'to the terminal'
+	run python3 "$BATS_TEST_DIRNAME/drive_tty.py" -- \
+		sh -c 'exec "$0" run -c "echo aside >&2; test -t 2 || echo piped" 2>aside.txt' "$KODA_BIN"
+	[[ $status -eq 0 && $output == *piped* && $output != *aside* && $(<aside.txt) == aside ]]
+}
+
+@test "--tty and --no-tty exclude each other" {
+	inside --tty --no-tty true
+	says 125 exclude
+}
+
+@test "the size is passed on, at the start and when it changes" {
+	on_tty 'wait 30 90' 'size 44 99' 'wait 44 99' -- \
+		run -c 'trap "stty size" WINCH; stty size; for i in 1 2 3 4 5 6 7 8 9 10; do
+			[ "$(stty size)" = "44 99" ] && exit; sleep 0.5; done'
+	shows 0 '44 99'
+}
+
+@test "Ctrl-C interrupts what runs inside, not the runner" {
+	on_tty 'wait waiting' 'type \x03' -- run -c 'trap "echo caught; exit 5" INT; echo waiting; sleep 20'
+	shows 5 caught
+	on_tty 'wait waiting' 'type \x03' -- run -c 'echo waiting; exec sleep 20'
+	[[ $status -eq 130 ]]
+}
+
+@test "Ctrl-D ends the input, Ctrl-\\ quits" {
+	on_tty 'wait reading' 'type line\n' 'wait line' 'wait line' 'type \x04' -- \
+		run -c 'echo reading; cat; echo ended'
+	shows 0 ended
+	on_tty 'wait waiting' 'type \x1c' -- run -c 'echo waiting; exec sleep 20'
+	[[ $status -eq 131 ]]
+}
+
+@test "shell: the user's shell, with job control and its exit status" {
+	on_tty 'wait @koda' "type $ask" 'wait ready> ' 'type echo $0 $KODA_SANDBOX\n' 'wait /bin/bash 1' 'wait ready> ' \
+		'type sh -c "echo go""ing; exec sleep 30"\n' 'wait going' 'type \x1a' 'wait Stopped' \
+		'type jobs\n' 'wait Stopped' \
+		'type kill %1; wait\n' 'wait ready> ' 'type touch /etc/x\n' 'wait Read-only' \
+		'type exit 7\n' -- shell
+	shows 7 Stopped
+}
+
+@test "shell: takes the options of run, but no command" {
+	on_tty 'wait @koda' "type $ask" 'wait ready> ' 'type touch here\n' 'wait Read-only' 'type exit\n' -- shell --read-only
+	[[ ! -e here ]]
+	koda shell true
+	[[ $status -eq 125 && $stderr == *"koda-sandbox shell --help"* ]] || { show_result; false; }
+}
+
+@test "shell: reads commands where there is no terminal" {
+	koda shell <<<'echo from a pipe; exit 3'
+	[[ $status -eq 3 && $stdout == 'from a pipe' ]] || { show_result; false; }
+}
+
+@test "stopped and continued: the caller's terminal is its own meanwhile" {
+	on_tty 'wait waiting' 'signal SIGTSTP' stopped 'signal SIGCONT' 'type \n' 'wait done' -- \
+		run -c 'echo waiting; read -r x; echo done'
+	shows 0 'done'
+}
+
+@test "the terminal is as it was after the runner is told to end" {
+	on_tty 'wait waiting' 'signal SIGTERM' -- run -c 'echo waiting; exec sleep 20'
+	[[ $status -eq 143 ]] || { show_result; false; }
+	on_tty 'wait waiting' -- run --wall-time 1 -c 'echo waiting; sleep 20'
+	[[ $status -eq 124 ]] || { show_result; false; }
+}
+
+@test "many bytes pass unchanged through a raw terminal" {
+	on_tty -- run -c 'stty raw; seq 1 20000; stty sane'
+	[[ $status -eq 0 ]]
+	seq 1 20000 >"$BATS_TEST_TMPDIR/expected"
+	diff <(head -n 20000 "$BATS_TEST_TMPDIR/out") "$BATS_TEST_TMPDIR/expected"
+}
