@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "run/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -281,6 +282,7 @@ static int open_fd(int fd)
 static int act(const struct cli_call *call, struct request *request, struct koda_error *err)
 {
 	koda_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
+	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_sandbox_options options = { .trust = request->shape.trust,
 						.host_env = call->env };
@@ -290,21 +292,29 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 		.stdio = { open_fd(0), open_fd(1), open_fd(2) },
 		.terminal = request->tty,
 	};
-	int r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
+	int r = KODA_OK;
 
+	/* It gets ready while we find out what it is to do. */
+	if (request->purpose != TO_SHOW)
+		r = koda_launcher_prepare(&parts.spare, &koda_backend_native, err);
+	if (r == KODA_OK)
+		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 	if (r == KODA_OK && request->purpose != TO_SHOW)
 		r = check_approval(setup.policy, request, err);
-	if (r < 0)
+	if (r < 0) {
+		koda_launcher_clear(&parts.spare);
 		return r;
-	options.root = setup.site.root;
-	options.policy = setup.policy;
+	}
+	parts.site = setup.site;
+	setup.site = (struct koda_site)KODA_SITE_INIT;
+	parts.policy = KODA_TAKE(setup.policy);
 	if (request->events.fd >= 0) {
 		options.on_event = koda_cli_write_event;
 		options.event_ctx = &request->events;
 	}
 	command.cwd = setup.cwd;
 	command.max_processes = setup.max_processes;
-	r = koda_sandbox_open(&options, &sandbox, err);
+	r = koda_sandbox_assemble(&options, &parts, &sandbox, err);
 	if (r == KODA_OK)
 		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, err)
 						: run_command(sandbox, &command, request, err);

@@ -13,8 +13,11 @@ static const char *const nodes[] = { "null", "zero", "full", "random", "urandom"
 #define NODES (sizeof(nodes) / sizeof(nodes[0]))
 
 static int node_trees[NODES];
+static int dev_tree;
+static int pts_tree;
+static int proc_tree;
 
-void koda_device_clone(void)
+static void clone_nodes(void)
 {
 	for (size_t i = 0; i < NODES; i++) {
 		char path[32];
@@ -49,17 +52,24 @@ static void make_links(int dev)
 		koda_stage2_fail("make a directory in /dev", "", errno);
 }
 
-void koda_device_make(void)
+void koda_device_prepare(void)
 {
 	static const char *const pts_options[][2] = { { "mode", "620" },
 						      { "ptmxmode", "666" },
 						      { NULL, NULL } };
-	int dev = koda_tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	int pts;
 
-	make_links(dev);
-	koda_tree_attach(dev, "/dev", true, 0);
-	(void)close(dev);
+	clone_nodes();
+	dev_tree = koda_tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	make_links(dev_tree);
+	pts_tree = koda_tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+				  "/dev/pts");
+	proc_tree = koda_tree_make(
+		"proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/proc");
+}
+
+void koda_device_make(void)
+{
+	koda_tree_attach(dev_tree, "/dev", true, 0);
 	for (size_t i = 0; i < NODES; i++) {
 		char path[32];
 
@@ -67,17 +77,13 @@ void koda_device_make(void)
 		koda_tree_attach(node_trees[i], path, false, 0);
 		(void)close(node_trees[i]);
 	}
-	pts = koda_tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-			     "/dev/pts");
-	koda_tree_attach(pts, "/dev/pts", true, 0);
-	(void)close(pts);
+	koda_tree_attach(pts_tree, "/dev/pts", true, 0);
+	(void)close(pts_tree);
+	(void)close(dev_tree);
 }
 
 void koda_device_proc(void)
 {
-	int tree = koda_tree_make(
-		"proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/proc");
-
-	koda_tree_attach(tree, "/proc", true, 0);
-	(void)close(tree);
+	koda_tree_attach(proc_tree, "/proc", true, 0);
+	(void)close(proc_tree);
 }

@@ -64,16 +64,6 @@ static void raise_loopback(void)
 	(void)close(fd);
 }
 
-static void prepare_network(const struct plan *plan)
-{
-	struct koda_op op;
-	size_t at = 0;
-
-	while (koda_ops_next(plan->bytes, &at, &op))
-		if (op.kind == KODA_OP_NET && op.n1)
-			raise_loopback();
-}
-
 static _Noreturn void report_exit(int status)
 {
 	koda_report_send(KODA_REPORT_EXITED, status, 0, "", "");
@@ -147,26 +137,49 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_
 	}
 }
 
-_Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group)
+/* The guardian has the plan and has made its placeholders, or it is gone. */
+static void wait_for_guardian(int guardian_fd)
 {
+	char go;
+	ssize_t n;
+
+	do {
+		n = read(guardian_fd, &go, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(1);
+}
+
+/* What no plan can change. The runner is still making it meanwhile. */
+static void prepare(uid_t user, gid_t group)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		koda_stage2_fail("tie init to the guardian", "", errno);
+	map_user(user, group);
+	koda_view_prepare();
+	raise_loopback();
+	if (sethostname("koda", 4) < 0)
+		koda_stage2_fail("set the host name", "", errno);
+	koda_lock_bounding_set();
+}
+
+_Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
+{
+	struct plan plan;
 	sigset_t all;
 	pid_t command;
 	int signals;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		koda_stage2_fail("tie init to the guardian", "", errno);
-	map_user(user, group);
-	koda_view_build(plan);
-	/* Detached trees, mount points, locks of the guardian: all are done with. The lifeline's
-	 * number is free, and the bond with the guardian takes its place. */
+	prepare(user, group);
+	wait_for_guardian(guardian_fd);
+	plan = koda_plan_load();
+	koda_view_build(&plan);
+	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
+	 * bond with the guardian takes its place. */
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
-	koda_terminal_open(plan);
-	prepare_network(plan);
-	if (sethostname("koda", 4) < 0)
-		koda_stage2_fail("set the host name", "", errno);
-	koda_lock_bounding_set();
+	koda_terminal_open(&plan);
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
@@ -175,9 +188,9 @@ _Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t us
 	if (command < 0)
 		koda_stage2_fail("start the command's process", "", errno);
 	if (command == 0)
-		koda_command_main(plan);
+		koda_command_main(&plan);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	koda_lock_privileges();
-	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(plan, user));
+	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(&plan, user));
 }

@@ -36,7 +36,7 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	_exit(KODA_STAGE2_FAILED);
 }
 
-static struct plan load_plan(void)
+struct plan koda_plan_load(void)
 {
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 	struct plan plan;
@@ -67,9 +67,10 @@ static void tidy_descriptors(void)
 		koda_stage2_fail("close descriptors", "", errno);
 }
 
-static pid_t start_init(const struct plan *plan, int *ret_pidfd, int *ret_bond)
+static pid_t start_init(int *ret_pidfd, int *ret_bond)
 {
-	int bond[2]; /* the guardian's end closes with it, and init notices */
+	int bond[2]; /* a byte lets init go on; the guardian's end closes with it, and init notices
+		      */
 	long pid;
 	int pidfd = -1;
 	uid_t user = geteuid();
@@ -88,7 +89,7 @@ static pid_t start_init(const struct plan *plan, int *ret_pidfd, int *ret_bond)
 	if (pid == 0) {
 		(void)close(bond[1]);
 		(void)close(KODA_STAGE2_LIFE_FD);
-		koda_init_main(plan, bond[0], user, group);
+		koda_init_main(bond[0], user, group);
 	}
 	(void)close(bond[0]);
 	*ret_bond = bond[1];
@@ -118,9 +119,31 @@ static void watch(pid_t init, int pidfd)
 	(void)kill(init, SIGKILL); /* its pid namespace goes with it */
 }
 
+/* The plan is being made while the namespaces are. False: there will be none. */
+static bool wait_for_plan(void)
+{
+	unsigned char message = KODA_LIFE_PLAN;
+	ssize_t n;
+
+	do {
+		n = recv(KODA_STAGE2_LIFE_FD, &message, 1, 0);
+	} while (n < 0 && errno == EINTR);
+	return n == 1 && message == KODA_LIFE_PLAN;
+}
+
+/* From the plan to the end of the command. */
+static void guard(pid_t init, int pidfd, int bond)
+{
+	const struct plan plan = koda_plan_load();
+
+	koda_hold_all(&plan);
+	if (write(bond, "", 1) != 1)
+		koda_stage2_fail("init is gone", "", errno);
+	watch(init, pidfd);
+}
+
 int main(void)
 {
-	struct plan plan;
 	sigset_t all;
 	pid_t init;
 	int pidfd;
@@ -133,14 +156,15 @@ int main(void)
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	plan = load_plan();
 	koda_check_remember_namespaces();
-	koda_hold_all(&plan);
-	init = start_init(&plan, &pidfd, &bond);
+	init = start_init(&pidfd, &bond);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	watch(init, pidfd);
+	if (wait_for_plan())
+		guard(init, pidfd, bond);
+	else
+		(void)kill(init, SIGKILL);
 	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
 		;
 	koda_hold_undo();

@@ -2,7 +2,7 @@
 /*
  * koda-sandbox-stage2, the launcher. Three processes run this program:
  *
- *   guardian  outside; holds the lifeline, makes and removes placeholders, starts
+ *   guardian  outside; starts init at once, holds the lifeline, makes and removes placeholders
  *   init      pid 1 of the new namespaces; builds the mount view, reaps, forwards signals, starts
  *   command   locks itself down, checks that it is locked down, becomes the command
  *
@@ -33,15 +33,20 @@ void koda_report_give(uint32_t kind, int fd);
 void koda_hold_all(const struct plan *plan);
 void koda_hold_undo(void);
 
-/* The guardian's clone of itself becomes init (init.c). */
-_Noreturn void koda_init_main(const struct plan *plan, int guardian_fd, uid_t user, gid_t group);
+/* Maps the plan, which must be sealed and sound, and closes its descriptor. */
+struct plan koda_plan_load(void);
+
+/* The guardian's clone of itself becomes init (init.c). It does what no plan can change, and goes
+ * on when guardian_fd has a byte. */
+_Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
 /* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
  * place of its streams, the command takes control of it. */
 void koda_terminal_open(const struct plan *plan);
 void koda_terminal_control(const struct plan *plan);
 
-/* Mounts (view.c). */
+/* Mounts (view.c): what is the same for every plan, then the rest. */
+void koda_view_prepare(void);
 void koda_view_build(const struct plan *plan);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */

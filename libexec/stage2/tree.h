@@ -29,8 +29,8 @@ void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode);
 void koda_tree_attach_link(int tree, const char *path);
 bool koda_tree_is_directory(int fd);
 
-/* device.c: the nodes are cloned while the host's /dev is still there. */
-void koda_device_clone(void);
+/* device.c: what is mounted later is made while the host's /dev is still there. */
+void koda_device_prepare(void);
 void koda_device_make(void);
 void koda_device_proc(void);
 

@@ -87,14 +87,19 @@ static void make_room(const struct plan *plan)
 		trees[i] = -1;
 }
 
+static int mask_tree;
+
 static void prepare_masks(void)
 {
-	int tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-
-	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
+	mask_tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (mkdirat(mask_tree, "dir", 0) < 0 || mknodat(mask_tree, "file", S_IFREG, 0) < 0)
 		koda_stage2_fail("make a mask", "", errno);
-	koda_tree_attach(tree, MASK_AT, true, 0);
-	(void)close(tree);
+}
+
+static void attach_masks(void)
+{
+	koda_tree_attach(mask_tree, MASK_AT, true, 0);
+	(void)close(mask_tree);
 }
 
 static void apply_mask(const char *path)
@@ -212,23 +217,28 @@ static void set_all(struct mount_attr attr)
 		koda_stage2_fail("change the view as a whole", "/", errno);
 }
 
+void koda_view_prepare(void)
+{
+	raise_descriptor_limit();
+	koda_device_prepare();
+	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
+	 */
+	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+				     .propagation = MS_PRIVATE });
+	prepare_masks();
+}
+
 void koda_view_build(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t i = 0;
 	size_t at = 0;
 
-	raise_descriptor_limit();
 	make_room(plan);
-	koda_device_clone();
-	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
-	 */
-	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-				     .propagation = MS_PRIVATE });
 	clone_all(plan, is_cloned_writable);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	clone_all(plan, is_cloned_readonly);
-	prepare_masks();
+	attach_masks();
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);
 	close_own_trees(plan);

@@ -127,23 +127,38 @@ bool koda_fd_is_sealed(int fd)
 	return seals >= 0 && (seals & ALL_SEALS) == ALL_SEALS;
 }
 
-int koda_fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd,
-		   struct koda_error *err)
+int koda_fd_memory(const char *name, int *ret_fd, struct koda_error *err)
 {
-	koda_auto_fd int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
-
-	if (fd < 0)
+	*ret_fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*ret_fd < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot make an in-memory file");
-	r = koda_fd_write_all(fd, bytes, len, err);
+	return KODA_OK;
+}
+
+int koda_fd_seal(int fd, const void *bytes, size_t len, struct koda_error *err)
+{
+	int r = koda_fd_write_all(fd, bytes, len, err);
+
 	if (r < 0)
 		return r;
 	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, ALL_SEALS) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot seal an in-memory file");
 	if (!koda_fd_is_sealed(fd))
 		return koda_fail(err, KODA_E_SYS, 0, "the seals of an in-memory file did not take");
-	*ret_fd = koda_take_fd(&fd);
 	return KODA_OK;
+}
+
+int koda_fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd,
+		   struct koda_error *err)
+{
+	koda_auto_fd int fd = -1;
+	int r = koda_fd_memory(name, &fd, err);
+
+	if (r == KODA_OK)
+		r = koda_fd_seal(fd, bytes, len, err);
+	if (r == KODA_OK)
+		*ret_fd = koda_take_fd(&fd);
+	return r;
 }
 
 union control {

@@ -35,8 +35,12 @@ KODA_CHECK int koda_fd_pipe(int *ret_read, int *ret_write, struct koda_error *er
 /* A connected pair of SOCK_SEQPACKET sockets. */
 KODA_CHECK int koda_fd_socketpair(int *ret_a, int *ret_b, struct koda_error *err);
 
-/* An in-memory file with these contents that nobody can change or resize any more; the seals are
- * read back. name shows up in /proc only. Fails: SYS. */
+/* An in-memory file, empty and not sealed. name shows up in /proc only. Fails: SYS. */
+KODA_CHECK int koda_fd_memory(const char *name, int *ret_fd, struct koda_error *err);
+/* Gives it these contents, after which nobody can change or resize it any more; the seals are read
+ * back. Fails: SYS. */
+KODA_CHECK int koda_fd_seal(int fd, const void *bytes, size_t len, struct koda_error *err);
+/* Both. */
 KODA_CHECK int koda_fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd,
 			      struct koda_error *err);
 /* True if fd is sealed against writing, growing, shrinking and further sealing. */

@@ -122,7 +122,6 @@ static int plan_command(struct koda_plan *plan, const struct koda_plan_request *
 {
 	const struct koda_op net = {
 		.kind = KODA_OP_NET,
-		.n1 = 1,
 		.n2 = !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
 	};
 	const struct koda_op terminal = {

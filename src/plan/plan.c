@@ -106,8 +106,7 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 		return koda_buf_addf(out, " resource=%u soft=%" PRIu64 " hard=%" PRIu64, op->flags,
 				     op->n1, op->n2);
 	case KODA_OP_NET:
-		return koda_buf_addf(out, "%s%s", op->n1 ? " loopback" : "",
-				     op->n2 ? " no-binding" : "");
+		return koda_buf_addf(out, "loopback only%s", op->n2 ? ", no binding" : "");
 	case KODA_OP_TERMINAL:
 		return koda_buf_addf(out, "of its own");
 	case KODA_OP_FILTER:

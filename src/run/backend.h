@@ -8,24 +8,48 @@
 
 #include "base/proc.h"
 #include "plan/plan.h"
+#include "run/ends.h"
 
 #include <koda/clause.h>
 
-/* The descriptors a command's launcher gets, by the number it has there. */
-struct koda_launch {
-	const struct koda_fdmap *give; /* without the plan, which is the backend's to hand over */
-	size_t count;
+struct koda_backend;
+
+/* The process that runs one command, from before there is a plan for it. */
+struct koda_launcher {
+	const struct koda_backend *backend;
+	struct koda_proc proc;
+	struct koda_ends ends;
+	int plan_fd; /* owned; -1: none */
 };
+
+#define KODA_LAUNCHER_INIT                                                                         \
+	{                                                                                          \
+		.proc = KODA_PROC_INIT, .ends = KODA_ENDS_INIT, .plan_fd = -1                      \
+	}
 
 struct koda_backend {
 	const char *name;
 	/* What each clause gets from this backend on this machine; looks, changes nothing. */
 	void (*judge)(struct koda_findings *ret_findings);
-	/* Starts the launcher. Fails: SYS, LIMIT, NOMEM. */
-	int (*launch)(const struct koda_plan *plan, const struct koda_launch *launch,
-		      struct koda_proc *ret_proc, struct koda_error *err);
+	/* Starts what needs no plan, while that is still being made; NULL: nothing. Fails: SYS,
+	 * LIMIT. */
+	int (*prepare)(struct koda_launcher *launcher, struct koda_error *err);
+	/* Hands the plan over. Fails: SYS, LIMIT, NOMEM; then nothing runs. */
+	int (*launch)(struct koda_launcher *launcher, const struct koda_plan *plan,
+		      struct koda_error *err);
 };
 
 extern const struct koda_backend koda_backend_native;
+
+/* launcher must be KODA_LAUNCHER_INIT. */
+KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,
+				     const struct koda_backend *backend, struct koda_error *err);
+KODA_CHECK int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,
+				    struct koda_error *err);
+/* Ends whatever was started. */
+void koda_launcher_clear(struct koda_launcher *launcher);
+
+/* How long a guardian may take to end everything. */
+#define KODA_GUARDIAN_NS 5000000000ULL
 
 #endif

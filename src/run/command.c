@@ -15,66 +15,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Both ends of what the launcher gets. */
-struct ends {
-	int status[2]; /* ours, theirs */
-	int life[2];
-	int stream[3][2];
-};
-
-static void close_ends(struct ends *ends)
-{
-	for (size_t side = 0; side < 2; side++) {
-		koda_fd_close(&ends->status[side]);
-		koda_fd_close(&ends->life[side]);
-		for (size_t i = 0; i < 3; i++)
-			koda_fd_close(&ends->stream[i][side]);
-	}
-}
-
-static int make_ends(struct ends *ends, struct koda_error *err)
-{
-	int r = koda_fd_socketpair(&ends->status[0], &ends->status[1], err);
-
-	if (r == KODA_OK)
-		r = koda_fd_socketpair(&ends->life[0], &ends->life[1], err);
-	if (r == KODA_OK)
-		r = koda_fd_pipe(&ends->stream[0][1], &ends->stream[0][0], err);
-	for (size_t i = 1; i < 3 && r == KODA_OK; i++)
-		r = koda_fd_pipe(&ends->stream[i][0], &ends->stream[i][1], err);
-	return r;
-}
-
-static int spawn(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		 const struct ends *ends, struct koda_proc *ret_proc, struct koda_error *err)
-{
-	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	const struct koda_fdmap give[] = {
-		{ ends->stream[0][1], 0 },
-		{ ends->stream[1][1], 1 },
-		{ ends->stream[2][1], 2 },
-		{ ends->status[1], KODA_STAGE2_STATUS_FD },
-		{ ends->life[1], KODA_STAGE2_LIFE_FD },
-	};
-	const struct koda_launch launch = { give, KODA_ARRAY_LEN(give) };
-	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
-
-	return r < 0 ? r : sandbox->backend->launch(&plan, &launch, ret_proc, err);
-}
-
 /* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
  * there is nothing to carry yet but what does not go through it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
-		  struct ends *ends, struct koda_error *err)
+		  struct koda_error *err)
 {
+	struct koda_ends *ends = &command->launcher.ends;
 	struct koda_terminal_state state = { .streams = 0 };
 	int r = KODA_OK;
 
 	if (options->terminal)
 		koda_terminal_describe(options->stdio, &state);
 	memcpy(command->stdio, options->stdio, sizeof(command->stdio));
-	command->status_fd = koda_take_fd(&ends->status[0]);
-	command->life_fd = koda_take_fd(&ends->life[0]);
 	if (options->stdio[0] >= 0 && !(state.streams & 1U)) {
 		int own = fcntl(options->stdio[0], F_DUPFD_CLOEXEC, 3);
 
@@ -88,6 +40,9 @@ static int attach(struct koda_command *command, const struct koda_command_option
 			r = koda_relay_open(&command->output[i - 1],
 					    koda_take_fd(&ends->stream[i][0]), options->stdio[i],
 					    false, command->ceilings[KODA_CEILING_OUTPUT], err);
+	/* What nobody carries is at its end. */
+	for (size_t i = 0; i < 3; i++)
+		koda_fd_close(&ends->stream[i][0]);
 	return r;
 }
 
@@ -132,9 +87,7 @@ static struct koda_command *new_command(const struct koda_sandbox *sandbox,
 
 	if (!command)
 		return NULL;
-	command->guardian = (struct koda_proc)KODA_PROC_INIT;
-	command->status_fd = -1;
-	command->life_fd = -1;
+	command->launcher = (struct koda_launcher)KODA_LAUNCHER_INIT;
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
@@ -159,21 +112,33 @@ static void tell_start(const struct koda_command *command, const struct koda_san
 	koda_command_tell(command, event);
 }
 
+/* The launcher that waits already, or a new one. */
+static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
+			 struct koda_error *err)
+{
+	if (!sandbox->spare.backend)
+		return koda_launcher_prepare(&command->launcher, sandbox->backend, err);
+	command->launcher = sandbox->spare;
+	sandbox->spare = (struct koda_launcher)KODA_LAUNCHER_INIT;
+	return KODA_OK;
+}
+
 int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		       struct koda_command **ret_command, struct koda_error *err)
 {
-	struct ends ends = { { -1, -1 }, { -1, -1 }, { { -1, -1 }, { -1, -1 }, { -1, -1 } } };
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_command *command = new_command(sandbox, options);
 	int r;
 
 	if (!command)
 		return koda_fail_nomem(err);
-	r = make_ends(&ends, err);
+	r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
-		r = spawn(sandbox, options, &ends, &command->guardian, err);
+		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
 	if (r == KODA_OK)
-		r = attach(command, options, &ends, err);
-	close_ends(&ends);
+		r = attach(command, options, err);
+	if (r == KODA_OK)
+		r = koda_launcher_launch(&command->launcher, &plan, err);
 	if (r < 0) {
 		koda_command_free(command);
 		return r;
@@ -188,24 +153,16 @@ int koda_command_signal(struct koda_command *command, int signal, struct koda_er
 {
 	unsigned char number = (unsigned char)signal;
 
-	if (send(command->life_fd, &number, 1, MSG_NOSIGNAL) != 1)
+	if (send(command->launcher.ends.life[0], &number, 1, MSG_NOSIGNAL) != 1)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot pass signal %d on", signal);
 	return KODA_OK;
 }
 
 void koda_command_free(struct koda_command *command)
 {
-	struct koda_exit ignored;
-
 	if (!command)
 		return;
-	/* The guardian ends the rest and tidies up; only if it does not is it killed itself. */
-	koda_fd_close(&command->life_fd);
-	if (command->guardian.pid > 0)
-		(void)!koda_proc_wait(&command->guardian, koda_clock_now() + KODA_GUARDIAN_NS,
-				      &ignored, NULL);
-	koda_proc_kill(&command->guardian);
-	koda_fd_close(&command->status_fd);
+	koda_launcher_clear(&command->launcher);
 	koda_relay_clear(&command->input);
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);

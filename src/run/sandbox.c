@@ -28,14 +28,14 @@ static int load_sockets(struct koda_sandbox *sandbox, struct koda_error *err)
 	return r;
 }
 
-static int load_policy(struct koda_sandbox *sandbox, const struct koda_policy *policy,
+static int load_policy(struct koda_sandbox_parts *parts, const struct koda_sandbox_options *options,
 		       struct koda_error *err)
 {
-	int r = policy ? koda_policy_copy(policy, &sandbox->policy, err)
-		       : koda_policy_for_trust(sandbox->trust, sandbox->site.root, &sandbox->policy,
-					       err);
+	int r = options->policy ? koda_policy_copy(options->policy, &parts->policy, err)
+				: koda_policy_for_trust(options->trust, parts->site.root,
+							&parts->policy, err);
 
-	return r < 0 ? r : koda_site_resolve_policy(&sandbox->site, sandbox->policy, err);
+	return r < 0 ? r : koda_site_resolve_policy(&parts->site, parts->policy, err);
 }
 
 /* A command needs somewhere to be; policies may speak of roots that do not exist yet. */
@@ -72,14 +72,23 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 	return koda_rules_new(sandbox->policy, &place, &sandbox->rules, err);
 }
 
-int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sandbox **ret_sandbox,
-		      struct koda_error *err)
+int koda_sandbox_assemble(const struct koda_sandbox_options *options,
+			  struct koda_sandbox_parts *parts, struct koda_sandbox **ret_sandbox,
+			  struct koda_error *err)
 {
 	struct koda_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int r = KODA_OK;
 
-	if (!sandbox)
+	if (!sandbox) {
+		koda_site_clear(&parts->site);
+		koda_policy_free(parts->policy);
+		koda_launcher_clear(&parts->spare);
 		return koda_fail_nomem(err);
+	}
+	sandbox->site = parts->site;
+	sandbox->policy = parts->policy;
+	sandbox->spare = parts->spare;
+	*parts = (struct koda_sandbox_parts){ .spare = KODA_LAUNCHER_INIT };
 	sandbox->trust = options->trust;
 	sandbox->backend = &koda_backend_native;
 	sandbox->on_event = options->on_event;
@@ -87,11 +96,7 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
 		r = koda_strv_add(&sandbox->host_env, *env, err);
 	if (r == KODA_OK)
-		r = koda_site_load(&sandbox->site, options->root, options->host_env, err);
-	if (r == KODA_OK)
 		r = check_root(sandbox, err);
-	if (r == KODA_OK)
-		r = load_policy(sandbox, options->policy, err);
 	if (r == KODA_OK)
 		r = load_rules(sandbox, err);
 	if (r == KODA_OK)
@@ -104,10 +109,26 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 	return KODA_OK;
 }
 
+int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sandbox **ret_sandbox,
+		      struct koda_error *err)
+{
+	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
+	int r = koda_site_load(&parts.site, options->root, options->host_env, err);
+
+	if (r == KODA_OK)
+		r = load_policy(&parts, options, err);
+	if (r == KODA_OK)
+		return koda_sandbox_assemble(options, &parts, ret_sandbox, err);
+	koda_site_clear(&parts.site);
+	koda_policy_free(parts.policy);
+	return r;
+}
+
 void koda_sandbox_close(struct koda_sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
+	koda_launcher_clear(&sandbox->spare);
 	koda_site_clear(&sandbox->site);
 	koda_policy_free(sandbox->policy);
 	koda_rules_free(sandbox->rules);

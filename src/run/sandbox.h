@@ -21,15 +21,14 @@ struct koda_sandbox {
 	struct koda_strv sockets;
 	enum koda_trust trust;
 	const struct koda_backend *backend;
-	koda_event_fn *on_event; /* may be NULL */
+	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */
+	koda_event_fn *on_event;    /* may be NULL */
 	void *event_ctx;
 };
 
 struct koda_command {
-	struct koda_proc guardian;
-	int status_fd; /* reports come from here */
-	int life_fd;   /* signals go there; closing it ends everything */
-	int stdio[3];  /* the caller's, borrowed */
+	struct koda_launcher launcher;
+	int stdio[3]; /* the caller's, borrowed */
 	struct koda_relay input;
 	struct koda_relay output[2]; /* stdout, stderr */
 	struct koda_terminal terminal;
@@ -41,8 +40,17 @@ struct koda_command {
 	void *event_ctx;
 };
 
-/* How long the guardian may take to end everything. */
-#define KODA_GUARDIAN_NS 5000000000ULL
+/* Opens a sandbox from what the caller has found out already; site, policy (paths resolved) and
+ * spare are taken over, also on failure, and left empty. */
+struct koda_sandbox_parts {
+	struct koda_site site;
+	struct koda_policy *policy;
+	struct koda_launcher spare;
+};
+
+KODA_CHECK int koda_sandbox_assemble(const struct koda_sandbox_options *options,
+				     struct koda_sandbox_parts *parts,
+				     struct koda_sandbox **ret_sandbox, struct koda_error *err);
 
 /* Tells the host, if it wants to know; fills in the time. */
 void koda_command_tell(const struct koda_command *command, struct koda_event event);

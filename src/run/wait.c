@@ -66,7 +66,8 @@ static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch
 	nfds_t count = 0;
 
 	if (watch_status)
-		polled[count++] = (struct pollfd){ .fd = command->status_fd, .events = POLLIN };
+		polled[count++] =
+			(struct pollfd){ .fd = command->launcher.ends.status[0], .events = POLLIN };
 	for (size_t i = 0; i < 3; i++) {
 		if (koda_relay_wants(relays[i], &polled[count].fd, &polled[count].events)) {
 			polled[count].revents = 0;
@@ -141,8 +142,8 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 	size_t count = 0;
 	size_t len = 0;
 
-	if (koda_fd_receive(command->status_fd, &report, sizeof(report), &len, &given, 1, &count,
-			    NULL) < 0 ||
+	if (koda_fd_receive(command->launcher.ends.status[0], &report, sizeof(report), &len, &given,
+			    1, &count, NULL) < 0 ||
 	    len != sizeof(report)) {
 		(void)koda_fail(&outcome->setup, KODA_E_CHILD, 0, "the launcher died");
 		return true;
@@ -220,7 +221,7 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 	struct koda_exit ignored;
 	bool ended = false;
 
-	if (command->guardian.pid <= 0)
+	if (command->launcher.proc.pid <= 0)
 		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
 	while (!ended && koda_clock_now() < command->deadline_ns)
 		ended = carry(command, command->deadline_ns, true) &&
@@ -229,10 +230,10 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 		outcome.end = KODA_END_TIMEOUT;
 		reach(command, KODA_CEILING_WALL_TIME);
 	}
-	koda_fd_close(&command->life_fd); /* whatever still runs ends now */
-	if (koda_proc_wait(&command->guardian, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
+	koda_fd_close(&command->launcher.ends.life[0]); /* whatever still runs ends now */
+	if (koda_proc_wait(&command->launcher.proc, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
 			   NULL) < 0)
-		koda_proc_kill(&command->guardian);
+		koda_proc_kill(&command->launcher.proc);
 	drain(command,
 	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
 	koda_terminal_close(&command->terminal);

@@ -12,9 +12,12 @@
 #define KODA_STAGE2_FAILED 88
 
 /* The launcher's descriptors besides 0-2, which are the command's. */
-#define KODA_STAGE2_PLAN_FD   3 /* the sealed plan */
+#define KODA_STAGE2_PLAN_FD   3 /* the plan: read once the lifeline says that it is sealed */
 #define KODA_STAGE2_STATUS_FD 4 /* reports go here */
-#define KODA_STAGE2_LIFE_FD   5 /* bytes are signals for the command; its end ends everything */
+#define KODA_STAGE2_LIFE_FD   5 /* messages of one byte, below; its end ends everything */
+
+/* The first message says that the plan is there; all others are signals for the command. */
+#define KODA_LIFE_PLAN 0
 
 enum koda_report_kind {
 	KODA_REPORT_SETUP_FAILED = 1, /* nothing ran */

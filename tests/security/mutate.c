@@ -149,11 +149,14 @@ static char *run(const struct bench *bench, size_t without, const struct koda_op
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
 	struct koda_report report = { 0 };
 	struct koda_error err = { 0 };
+	const char go = KODA_LIFE_PLAN;
 	char *said = NULL;
 
-	if (out < 0 || koda_fd_pipe(&status, &status_end, &err) < 0 ||
+	if (out < 0 || koda_fd_socketpair(&status, &status_end, &err) < 0 ||
 	    koda_fd_socketpair(&life, &life_end, &err) < 0)
 		give_up("make pipes", &err);
+	if (write(life, &go, 1) != 1)
+		give_up("send the plan", &err);
 	launch(bench, plan, out, status_end, life_end);
 	koda_fd_close(&status_end);
 	(void)!read(status, &report, sizeof(report));
