@@ -249,6 +249,15 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 	return err->code;
 }
 
+/* After a command that failed, what it was denied; the model reads it. */
+static void print_violations(const struct koda_command *command)
+{
+	koda_auto_free char *text = NULL;
+
+	if (koda_command_violations(command, &text, NULL) == KODA_OK && text[0])
+		(void)!koda_fd_write_all(STDERR_FILENO, text, strlen(text), NULL);
+}
+
 static int run_command(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		       const struct request *request, struct koda_error *err)
 {
@@ -261,6 +270,9 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 	koda_cli_catch_signals(command);
 	r = koda_command_wait(command, &outcome, err);
 	koda_cli_release_signals();
+	if (r == KODA_OK && (outcome.end == KODA_END_SIGNAL ||
+			     (outcome.end == KODA_END_EXITED && outcome.code != 0)))
+		print_violations(command);
 	koda_command_free(command);
 	return r < 0 ? r : conclude(&outcome, request, err);
 }

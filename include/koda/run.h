@@ -38,7 +38,7 @@ struct koda_sandbox_options {
 KODA_API KODA_CHECK int koda_sandbox_open(const struct koda_sandbox_options *options,
 					  struct koda_sandbox **ret_sandbox,
 					  struct koda_error *err);
-/* Commands that still run are not affected. NULL is fine. */
+/* Its commands must have been freed. NULL is fine. */
 KODA_API void koda_sandbox_close(struct koda_sandbox *sandbox);
 /* What applies, borrowed. */
 KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox);
@@ -84,6 +84,11 @@ struct koda_outcome {
  * it left behind. Fails: SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
+/* The denials that are known of, as a block of text for the model that chose the command; "" if
+ * there are none. Owned by the caller (free). What the kernel refuses is known from the command's
+ * error messages only, where the rules confirm them. Fails: NOMEM. */
+KODA_API KODA_CHECK int koda_command_violations(const struct koda_command *command, char **ret_text,
+						struct koda_error *err);
 /* The size of stdio[0] has changed: the command's terminal gets it too. Does nothing without one.
  * May be called in a signal handler. */
 KODA_API void koda_command_resize(struct koda_command *command);

@@ -40,6 +40,8 @@ static int attach(struct koda_command *command, const struct koda_command_option
 			r = koda_relay_open(&command->output[i - 1],
 					    koda_take_fd(&ends->stream[i][0]), options->stdio[i],
 					    false, command->ceilings[KODA_CEILING_OUTPUT], err);
+	command->output[1].tap = koda_reader_take;
+	command->output[1].tap_ctx = &command->reader;
 	/* What nobody carries is at its end. */
 	for (size_t i = 0; i < 3; i++)
 		koda_fd_close(&ends->stream[i][0]);
@@ -95,6 +97,18 @@ static struct koda_command *new_command(const struct koda_sandbox *sandbox,
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
 	note_ceilings(command, sandbox, options);
+	command->text = strdup(options->shell                      ? options->shell
+			       : options->argv && options->argv[0] ? options->argv[0]
+								   : "");
+	command->cwd = strdup(options->cwd ? options->cwd : sandbox->site.root);
+	if (!command->text || !command->cwd) {
+		koda_command_free(command);
+		return NULL;
+	}
+	command->reader = (struct koda_reader){ .rules = sandbox->rules,
+						.cwd = command->cwd,
+						.found = koda_command_note,
+						.ctx = command };
 	return command;
 }
 
@@ -167,5 +181,8 @@ void koda_command_free(struct koda_command *command)
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);
 	koda_terminal_close(&command->terminal);
+	koda_violations_clear(&command->violations);
+	free(command->text);
+	free(command->cwd);
 	free(command);
 }

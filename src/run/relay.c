@@ -73,6 +73,8 @@ static void take_in(struct koda_relay *relay, size_t len)
 	size_t now = len;
 
 	relay->total += len;
+	if (relay->tap)
+		relay->tap(relay->tap_ctx, relay->pending, len);
 	if (relay->head_left != UINT64_MAX) {
 		now = relay->head_left < len ? (size_t)relay->head_left : len;
 		relay->head_left -= now;

@@ -28,6 +28,9 @@ struct koda_relay {
 	bool from_ended;
 	int end_mark; /* byte to write when the source ends; -1: none */
 	char last;    /* byte that was written last */
+	void (*tap)(void *ctx, const char *bytes,
+		    size_t len); /* sees all that passes; may be NULL */
+	void *tap_ctx;
 };
 
 #define KODA_RELAY_INIT                                                                            \

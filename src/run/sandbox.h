@@ -9,6 +9,7 @@
 #include "run/relay.h"
 #include "run/site.h"
 #include "run/terminal.h"
+#include "run/violation.h"
 
 #include <koda/event.h>
 #include <koda/run.h>
@@ -36,7 +37,11 @@ struct koda_command {
 	uint64_t deadline_ns;
 	uint64_t ceilings[KODA_CEILING_COUNT]; /* UINT64_MAX: none */
 	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
-	koda_event_fn *on_event;               /* may be NULL */
+	struct koda_violations violations;
+	struct koda_reader reader; /* of the command's error stream */
+	char *text;                /* owned; the command as events show it */
+	char *cwd;                 /* owned */
+	koda_event_fn *on_event;   /* may be NULL */
 	void *event_ctx;
 };
 
@@ -51,6 +56,9 @@ struct koda_sandbox_parts {
 KODA_CHECK int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 				     struct koda_sandbox_parts *parts,
 				     struct koda_sandbox **ret_sandbox, struct koda_error *err);
+
+/* Notes a denial, and tells the host if it is new. */
+void koda_command_note(void *command, const struct koda_noted *noted);
 
 /* Tells the host, if it wants to know; fills in the time. */
 void koda_command_tell(const struct koda_command *command, struct koda_event event);

@@ -44,6 +44,22 @@ static void reach(struct koda_command *command, enum koda_ceiling which)
 	koda_command_tell(command, event);
 }
 
+void koda_command_note(void *ctx, const struct koda_noted *noted)
+{
+	struct koda_command *command = ctx;
+	struct koda_event event = { .type = KODA_EVENT_VIOLATION };
+
+	if (!koda_violations_add(&command->violations, noted))
+		return;
+	event.of.violation =
+		(struct koda_event_violation){ .kind = noted->kind,
+					       .target = noted->target,
+					       .rule = noted->rule[0] ? noted->rule : NULL,
+					       .source = noted->source,
+					       .command = command->text };
+	koda_command_tell(command, event);
+}
+
 static int timeout_ms(uint64_t deadline_ns)
 {
 	uint64_t now = koda_clock_now();
@@ -247,6 +263,19 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 	tell_exit(command, &outcome);
 	*ret_outcome = outcome;
 	return KODA_OK;
+}
+
+int koda_command_violations(const struct koda_command *command, char **ret_text,
+			    struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)4 << 20);
+	int r = koda_violations_print(&command->violations, &text);
+
+	if (r == KODA_OK)
+		r = koda_buf_add(&text, "", 0);
+	if (r == KODA_OK)
+		r = koda_buf_take(&text, ret_text);
+	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
 }
 
 void koda_command_resize(struct koda_command *command)

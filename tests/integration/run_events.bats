@@ -94,3 +94,16 @@ if not eval(sys.argv[2]):
 	"$KODA_BIN" run --events-fd 7 -c 'sleep 0.3; exit 9' 7> >(exec true) || status=$?
 	[[ $status -eq 9 ]]
 }
+
+@test "denials: an event each, and a block after a command that failed" {
+	inside --events "$events" -c 'touch /etc/koda-x /etc/koda-y; echo x >.envrc; exit 6'
+	[[ $status -eq 6 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* /etc/koda-x
+deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_violations>' ]] ||
+		{ show_result; false; }
+	told '[(x["kind"], x["source"]) for x in e[1:-1]] == [("file_write", "stderr")] * 3'
+	told 'e[1]["target"] == "/etc/koda-x" and e[1]["rule"].startswith("default") and "touch" in e[1]["command"]'
+	inside -c 'touch /etc/koda-x; true'
+	[[ $status -eq 0 && $stderr != *sandbox_violations* ]] || { show_result; false; }
+	inside -c 'echo "cat: /nowhere: No such file" >&2; false'
+	[[ $stderr != *sandbox_violations* ]]
+}

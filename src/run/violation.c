@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/violation.h"
+
+#include "base/path.h"
+#include "base/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const texts[] = {
+#define VIOLATION_TEXT(name, json, text) [KODA_VIOLATION_##name] = (text),
+	KODA_VIOLATIONS(VIOLATION_TEXT)
+#undef VIOLATION_TEXT
+};
+
+bool koda_violations_add(struct koda_violations *violations, const struct koda_noted *noted)
+{
+	struct koda_noted *new = &violations->list[violations->count];
+
+	if (violations->count == KODA_VIOLATIONS_MAX)
+		return false;
+	for (size_t i = 0; i < violations->count; i++)
+		if (violations->list[i].kind == noted->kind &&
+		    strcmp(violations->list[i].target, noted->target) == 0)
+			return false;
+	*new = (struct koda_noted){ .kind = noted->kind,
+				    .source = noted->source,
+				    .target = strdup(noted->target),
+				    .rule = strdup(noted->rule) };
+	if (!new->target || !new->rule) {
+		free(new->target);
+		free(new->rule);
+		return false;
+	}
+	violations->count++;
+	return true;
+}
+
+void koda_violations_clear(struct koda_violations *violations)
+{
+	for (size_t i = 0; i < violations->count; i++) {
+		free(violations->list[i].target);
+		free(violations->list[i].rule);
+	}
+	violations->count = 0;
+}
+
+static int add_target(struct koda_buf *out, struct koda_span text)
+{
+	int r = KODA_OK;
+
+	while (text.len && r == KODA_OK) {
+		size_t n = koda_show_plain(text);
+
+		if (n == 1 && (text.ptr[0] == '<' || text.ptr[0] == '>' || text.ptr[0] == '\\'))
+			n = 0;
+		r = n ? koda_buf_add(out, text.ptr, n)
+		      : koda_buf_addf(out, "\\x%02x", (unsigned char)text.ptr[0]);
+		text = koda_span_skip(text, n ? n : 1);
+	}
+	return r;
+}
+
+int koda_violations_print(const struct koda_violations *violations, struct koda_buf *out)
+{
+	int r = KODA_OK;
+
+	if (violations->count == 0)
+		return KODA_OK;
+	r = koda_buf_addf(out, "<sandbox_violations>\n");
+	for (size_t i = 0; i < violations->count && r == KODA_OK; i++) {
+		const struct koda_noted *noted = &violations->list[i];
+
+		r = koda_buf_addf(out, "deny %s ", texts[noted->kind]);
+		if (r == KODA_OK)
+			r = add_target(out, koda_span_of(noted->target));
+		if (r == KODA_OK)
+			r = koda_buf_add(out, "\n", 1);
+	}
+	return r < 0 ? r : koda_buf_addf(out, "</sandbox_violations>\n");
+}
+
+/* What the kernel says when it refuses, in the C locale's words. */
+static const char *const refusals[] = { "Read-only file system", "Permission denied",
+					"Operation not permitted", "Device or resource busy" };
+
+/* The part of the line before the refusal, or false. */
+static bool find_refusal(struct koda_span line, struct koda_span *ret_before, bool *ret_is_write)
+{
+	for (size_t i = 0; i < KODA_ARRAY_LEN(refusals); i++) {
+		const char *at = memmem(line.ptr, line.len, refusals[i], strlen(refusals[i]));
+
+		if (!at)
+			continue;
+		*ret_before = (struct koda_span){ line.ptr, (size_t)(at - line.ptr) };
+		*ret_is_write = i == 0 || i == 3;
+		return true;
+	}
+	return false;
+}
+
+/* Length of the quotation mark that text begins with, or 0. */
+static size_t quote_len(struct koda_span text)
+{
+	if (text.len && (text.ptr[0] == '\'' || text.ptr[0] == '"' || text.ptr[0] == '`'))
+		return 1;
+	if (text.len >= 3 &&
+	    (memcmp(text.ptr, "\xe2\x80\x98", 3) == 0 || memcmp(text.ptr, "\xe2\x80\x99", 3) == 0))
+		return 3;
+	return 0;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The next word of a message: what is between quotes, or up to a blank, without punctuation. */
+static bool next_word(struct koda_span *rest, struct koda_span *ret_word, bool *ret_quoted)
+{
+	size_t quote;
+	size_t end = 0;
+
+	while (rest->len && is_blank(rest->ptr[0]))
+		*rest = koda_span_skip(*rest, 1);
+	if (rest->len == 0)
+		return false;
+	quote = quote_len(*rest);
+	*rest = koda_span_skip(*rest, quote);
+	while (end < rest->len &&
+	       (quote ? quote_len(koda_span_skip(*rest, end)) == 0 : !is_blank(rest->ptr[end])))
+		end++;
+	*ret_word = (struct koda_span){ rest->ptr, end };
+	*ret_quoted = quote > 0;
+	*rest = koda_span_skip(*rest, end);
+	*rest = koda_span_skip(*rest, quote ? quote_len(*rest) : 0);
+	while (!quote && ret_word->len && strchr(":,", ret_word->ptr[ret_word->len - 1]))
+		ret_word->len--;
+	return true;
+}
+
+/* The word as an absolute path in normal form; false if it cannot be one. */
+static bool to_path(struct koda_span word, const char *cwd, struct koda_buf *path)
+{
+	koda_auto_buf struct koda_buf joined = KODA_BUF_INIT(2 * KODA_PATH_MAX + 2);
+
+	koda_buf_clear(path);
+	if (word.len == 0 || memchr(word.ptr, '\0', word.len))
+		return false;
+	if (word.ptr[0] != '/' &&
+	    (koda_buf_add(&joined, cwd, strlen(cwd)) < 0 || koda_buf_add(&joined, "/", 1) < 0))
+		return false;
+	return koda_buf_add(&joined, word.ptr, word.len) == KODA_OK &&
+	       koda_path_normalise((struct koda_span){ joined.ptr, joined.len }, path, NULL) ==
+		       KODA_OK;
+}
+
+/* Do the rules deny it? Writing is asked for first: most refusals are of that. */
+static bool is_denied(const struct koda_reader *reader, const struct koda_buf *path, bool is_write,
+		      struct koda_noted *noted, struct koda_verdict *ret_verdict)
+{
+	*ret_verdict = koda_rules_read(reader->rules, path->ptr, path->len);
+	noted->kind = KODA_VIOLATION_FILE_READ;
+	if (!is_write && ret_verdict->answer == KODA_DENY)
+		return true;
+	*ret_verdict = koda_rules_write(reader->rules, path->ptr, path->len);
+	noted->kind = KODA_VIOLATION_FILE_WRITE;
+	return ret_verdict->answer == KODA_DENY;
+}
+
+/* A whole line of an error stream. */
+static void read_line(struct koda_reader *reader, struct koda_span line)
+{
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX + 1);
+	struct koda_noted noted = { .source = KODA_SOURCE_STDERR };
+	struct koda_verdict verdict;
+	struct koda_span before;
+	struct koda_span word;
+	char rule[512];
+	bool is_write;
+	bool quoted;
+
+	if (!find_refusal(line, &before, &is_write))
+		return;
+	while (next_word(&line, &word, &quoted)) {
+		bool last = word.ptr + word.len + 2 == before.ptr + before.len;
+
+		/* Any word could name a file; these are meant to. */
+		if (!quoted && !last && !memchr(word.ptr, '/', word.len))
+			continue;
+		if (!to_path(word, reader->cwd, &path) ||
+		    !is_denied(reader, &path, is_write, &noted, &verdict))
+			continue;
+		(void)snprintf(rule, sizeof(rule), "%s %.*s", koda_why_name(verdict.why),
+			       (int)verdict.rule.len, verdict.rule.len ? verdict.rule.ptr : "");
+		noted.target = path.ptr;
+		noted.rule = rule;
+		reader->found(reader->ctx, &noted);
+		return;
+	}
+}
+
+void koda_reader_take(void *ctx, const char *bytes, size_t len)
+{
+	struct koda_reader *reader = ctx;
+
+	while (len > 0) {
+		const char *end = memchr(bytes, '\n', len);
+		size_t part = end ? (size_t)(end - bytes) : len;
+		size_t room = sizeof(reader->line) - reader->len;
+		size_t kept = part < room ? part : room;
+
+		memcpy(reader->line + reader->len, bytes, kept);
+		reader->len += kept;
+		if (end) {
+			read_line(reader, (struct koda_span){ reader->line, reader->len });
+			reader->len = 0;
+		}
+		bytes += part + (end != NULL);
+		len -= part + (end != NULL);
+	}
+}

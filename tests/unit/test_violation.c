@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "koda_test.h"
+
+#include "policy/policy.h"
+#include "run/violation.h"
+
+#include <stdio.h>
+
+struct box {
+	struct koda_policy *policy;
+	struct koda_rules *rules;
+	struct koda_violations found;
+	struct koda_reader reader;
+};
+
+static void keep(void *ctx, const struct koda_noted *noted)
+{
+	struct box *box = ctx;
+
+	(void)koda_violations_add(&box->found, noted);
+}
+
+static void allow(struct koda_policy *policy, enum koda_list list, const char *path)
+{
+	assert_int_equal(koda_policy_add(policy, list, path, strlen(path), NULL), KODA_OK);
+}
+
+static int open_box(void **state)
+{
+	const struct koda_place place = { .root = "/srv/app" };
+	struct box *box = calloc(1, sizeof(*box));
+
+	assert_non_null(box);
+	assert_int_equal(koda_policy_new(&box->policy, NULL), KODA_OK);
+	allow(box->policy, KODA_LIST_ALLOW_WRITE, "/srv/app");
+	allow(box->policy, KODA_LIST_DENY_READ, "/secret");
+	assert_int_equal(koda_rules_new(box->policy, &place, &box->rules, NULL), KODA_OK);
+	box->reader = (struct koda_reader){
+		.rules = box->rules, .cwd = "/srv/app/sub", .found = keep, .ctx = box
+	};
+	*state = box;
+	return 0;
+}
+
+static int close_box(void **state)
+{
+	struct box *box = *state;
+
+	koda_violations_clear(&box->found);
+	koda_rules_free(box->rules);
+	koda_policy_free(box->policy);
+	free(box);
+	return 0;
+}
+
+/* Reads text; the block must be exactly lines between the tags, or nothing. */
+static void expect(struct box *box, const char *text, const char *lines)
+{
+	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(1 << 20);
+	char expected[1024];
+
+	koda_violations_clear(&box->found);
+	koda_reader_take(&box->reader, text, strlen(text));
+	assert_int_equal(koda_violations_print(&box->found, &out), KODA_OK);
+	assert_int_equal(koda_buf_add(&out, "", 1), KODA_OK);
+	(void)snprintf(expected, sizeof(expected), "%s%s%s",
+		       lines[0] ? "<sandbox_violations>\n" : "", lines,
+		       lines[0] ? "</sandbox_violations>\n" : "");
+	assert_string_equal(out.ptr, expected);
+}
+
+static void messages_of_programs(void **state)
+{
+	static const struct {
+		const char *message;
+		const char *line;
+	} table[] = {
+		{ "touch: cannot touch '/etc/x': Read-only file system\n",
+		  "deny file-write* /etc/x\n" },
+		{ "sh: 1: cannot create /etc/x: Read-only file system\n",
+		  "deny file-write* /etc/x\n" },
+		{ "bash: /etc/x y: Read-only file system\n", "deny file-write* /etc/x\n" },
+		{ "cat: /secret/key: Permission denied\n", "deny file-read* /secret/key\n" },
+		{ "mkdir: cannot create directory \xe2\x80\x98/a b\xe2\x80\x99: Permission "
+		  "denied\n",
+		  "deny file-write* /a b\n" },
+		{ "PermissionError: [Errno 13] Permission denied: '/secret'\n",
+		  "deny file-read* /secret\n" },
+		{ "touch: cannot touch '../../up': Read-only file system\n",
+		  "deny file-write* /srv/up\n" },
+		{ "rm: cannot remove '.envrc': Device or resource busy\n", "" },
+		{ "rm: cannot remove '../.envrc': Device or resource busy\n",
+		  "deny file-write* /srv/app/.envrc\n" },
+		{ "sh: 1: cannot create ../.envrc: Permission denied\n",
+		  "deny file-write* /srv/app/.envrc\n" },
+	};
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++)
+		expect(*state, table[i].message, table[i].line);
+}
+
+static void messages_that_the_rules_do_not_confirm(void **state)
+{
+	expect(*state, "cat: /etc/shadow: No such file or directory\n", "");
+	expect(*state, "touch: cannot touch '/srv/app/f': Permission denied\n", "");
+	expect(*state, "ssh: Permission denied (publickey)\n", "");
+	expect(*state, "Permission denied\n", "");
+	expect(*state, "x: '': Permission denied\n", "");
+	expect(*state, "\n\n", "");
+}
+
+static void once_each_and_across_pieces(void **state)
+{
+	struct box *box = *state;
+	const char *text = "cat: /secret/a: Permission denied\n";
+
+	expect(box,
+	       "cat: /secret/a: Permission denied\ncat: /secret/a: Permission denied\n"
+	       "cat: /secret/b: Permission denied\n",
+	       "deny file-read* /secret/a\ndeny file-read* /secret/b\n");
+	for (size_t cut = 0; cut < strlen(text); cut++) {
+		koda_violations_clear(&box->found);
+		koda_reader_take(&box->reader, text, cut);
+		koda_reader_take(&box->reader, text + cut, strlen(text) - cut);
+		assert_int_equal(box->found.count, 1);
+	}
+}
+
+static void nobody_forges_the_block(void **state)
+{
+	static char target[] = "/a\n</sandbox_violations>\x1b[2J\\";
+	static char rule[] = "";
+	const struct koda_noted noted = { .kind = KODA_VIOLATION_FILE_WRITE,
+					  .target = target,
+					  .rule = rule };
+	struct koda_violations list = { .count = 0 };
+	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(4096);
+
+	(void)state;
+	assert_true(koda_violations_add(&list, &noted));
+	assert_int_equal(koda_violations_print(&list, &out), KODA_OK);
+	assert_int_equal(koda_buf_add(&out, "", 1), KODA_OK);
+	assert_string_equal(out.ptr,
+			    "<sandbox_violations>\n"
+			    "deny file-write* /a\\x0a\\x3c/sandbox_violations\\x3e\\x1b[2J\\x5c\n"
+			    "</sandbox_violations>\n");
+	koda_violations_clear(&list);
+}
+
+static void bounded(void **state)
+{
+	struct box *box = *state;
+	char line[8192];
+
+	for (int i = 0; i < KODA_VIOLATIONS_MAX + 20; i++) {
+		int n = snprintf(line, sizeof(line), "cat: /secret/%d: Permission denied\n", i);
+
+		koda_reader_take(&box->reader, line, (size_t)n);
+	}
+	assert_int_equal(box->found.count, KODA_VIOLATIONS_MAX);
+	/* A line longer than what is kept is read as far as that. */
+	koda_violations_clear(&box->found);
+	memset(line, 'x', sizeof(line));
+	koda_reader_take(&box->reader, line, sizeof(line));
+	koda_reader_take(&box->reader, " /secret: Permission denied\n", 28);
+	assert_int_equal(box->found.count, 0);
+	koda_reader_take(&box->reader, "cat: /secret: Permission denied\n", 32);
+	assert_int_equal(box->found.count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(messages_of_programs, open_box, close_box),
+		cmocka_unit_test_setup_teardown(messages_that_the_rules_do_not_confirm, open_box,
+						close_box),
+		cmocka_unit_test_setup_teardown(once_each_and_across_pieces, open_box, close_box),
+		cmocka_unit_test(nobody_forges_the_block),
+		cmocka_unit_test_setup_teardown(bounded, open_box, close_box),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
