@@ -139,31 +139,32 @@ static bool next_word(struct koda_span *rest, struct koda_span *ret_word, bool *
 	return true;
 }
 
-/* The word as an absolute path in normal form; false if it cannot be one. */
-static bool to_path(struct koda_span word, const char *cwd, struct koda_buf *path)
+/* The word as an absolute path in normal form, owned by the caller; NULL if it cannot be one. */
+static char *to_path(struct koda_span word, const char *cwd)
 {
 	koda_auto_buf struct koda_buf joined = KODA_BUF_INIT(2 * KODA_PATH_MAX + 2);
+	char *path = NULL;
 
-	koda_buf_clear(path);
 	if (word.len == 0 || memchr(word.ptr, '\0', word.len))
-		return false;
+		return NULL;
 	if (word.ptr[0] != '/' &&
 	    (koda_buf_add(&joined, cwd, strlen(cwd)) < 0 || koda_buf_add(&joined, "/", 1) < 0))
-		return false;
-	return koda_buf_add(&joined, word.ptr, word.len) == KODA_OK &&
-	       koda_path_normalise((struct koda_span){ joined.ptr, joined.len }, path, NULL) ==
-		       KODA_OK;
+		return NULL;
+	if (koda_buf_add(&joined, word.ptr, word.len) < 0 || koda_buf_add(&joined, "", 1) < 0 ||
+	    koda_path_absolute(joined.ptr, &path, NULL) < 0)
+		return NULL;
+	return path;
 }
 
 /* Do the rules deny it? Writing is asked for first: most refusals are of that. */
-static bool is_denied(const struct koda_reader *reader, const struct koda_buf *path, bool is_write,
+static bool is_denied(const struct koda_reader *reader, const char *path, bool is_write,
 		      struct koda_noted *noted, struct koda_verdict *ret_verdict)
 {
-	*ret_verdict = koda_rules_read(reader->rules, path->ptr, path->len);
+	*ret_verdict = koda_rules_read(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_READ;
 	if (!is_write && ret_verdict->answer == KODA_DENY)
 		return true;
-	*ret_verdict = koda_rules_write(reader->rules, path->ptr, path->len);
+	*ret_verdict = koda_rules_write(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_WRITE;
 	return ret_verdict->answer == KODA_DENY;
 }
@@ -171,7 +172,6 @@ static bool is_denied(const struct koda_reader *reader, const struct koda_buf *p
 /* A whole line of an error stream. */
 static void read_line(struct koda_reader *reader, struct koda_span line)
 {
-	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX + 1);
 	struct koda_noted noted = { .source = KODA_SOURCE_STDERR };
 	struct koda_verdict verdict;
 	struct koda_span before;
@@ -183,17 +183,18 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 	if (!find_refusal(line, &before, &is_write))
 		return;
 	while (next_word(&line, &word, &quoted)) {
+		koda_auto_free char *path = NULL;
 		bool last = word.ptr + word.len + 2 == before.ptr + before.len;
 
 		/* Any word could name a file; these are meant to. */
 		if (!quoted && !last && !memchr(word.ptr, '/', word.len))
 			continue;
-		if (!to_path(word, reader->cwd, &path) ||
-		    !is_denied(reader, &path, is_write, &noted, &verdict))
+		path = to_path(word, reader->cwd);
+		if (!path || !is_denied(reader, path, is_write, &noted, &verdict))
 			continue;
 		(void)snprintf(rule, sizeof(rule), "%s %.*s", koda_why_name(verdict.why),
 			       (int)verdict.rule.len, verdict.rule.len ? verdict.rule.ptr : "");
-		noted.target = path.ptr;
+		noted.target = path;
 		noted.rule = rule;
 		reader->found(reader->ctx, &noted);
 		return;
