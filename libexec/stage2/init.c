@@ -27,6 +27,9 @@
 /* How often processes are counted where the kernel does not. */
 #define WATCH_MS 20
 
+/* Connections that wait for the proxy to be started. */
+#define BACKLOG 1024
+
 static void write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -62,6 +65,29 @@ static void raise_loopback(void)
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
 		koda_stage2_fail("bring the loopback up", "lo", errno);
 	(void)close(fd);
+}
+
+/* T-33. The one way out begins here: a socket in this namespace that somebody outside accepts on.
+ */
+static void open_way_out(const struct plan *plan)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct koda_op op;
+	size_t at = 0;
+	int fd;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind != KODA_OP_NET || op.n1 == 0)
+			continue;
+		address.sin_port = htons((uint16_t)op.n1);
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+		    listen(fd, BACKLOG) < 0)
+			koda_stage2_fail("listen for the proxy", "", errno);
+		koda_report_give(KODA_REPORT_LISTENER, fd);
+		(void)close(fd);
+	}
 }
 
 static _Noreturn void report_exit(int status)
@@ -179,6 +205,7 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
+	open_way_out(&plan);
 	koda_terminal_open(&plan);
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);

@@ -10,6 +10,7 @@
 #include "plan/filter.h"
 #include "policy/policy.h"
 
+#include <koda/env.h>
 #include <sys/resource.h>
 
 /* Landlock's rights, by what they are for. */
@@ -122,6 +123,7 @@ static int plan_command(struct koda_plan *plan, const struct koda_plan_request *
 {
 	const struct koda_op net = {
 		.kind = KODA_OP_NET,
+		.n1 = koda_policy_has_network(request->policy) ? KODA_PROXY_PORT : 0,
 		.n2 = !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
 	};
 	const struct koda_op terminal = {

@@ -96,6 +96,8 @@ static int print_text(struct koda_buf *out, struct koda_span text)
 
 static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 {
+	int r;
+
 	switch (op->kind) {
 	case KODA_OP_TMPFS:
 	case KODA_OP_VEIL:
@@ -106,7 +108,9 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 		return koda_buf_addf(out, " resource=%u soft=%" PRIu64 " hard=%" PRIu64, op->flags,
 				     op->n1, op->n2);
 	case KODA_OP_NET:
-		return koda_buf_addf(out, "loopback only%s", op->n2 ? ", no binding" : "");
+		r = op->n1 ? koda_buf_addf(out, "loopback, proxy at port %" PRIu64, op->n1)
+			   : koda_buf_addf(out, "loopback");
+		return r < 0 || !op->n2 ? r : koda_buf_addf(out, ", no binding");
 	case KODA_OP_TERMINAL:
 		return koda_buf_addf(out, "of its own");
 	case KODA_OP_FILTER:

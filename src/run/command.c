@@ -126,6 +126,22 @@ static void tell_start(const struct koda_command *command, const struct koda_san
 	koda_command_tell(command, event);
 }
 
+/* What connections of this command will be decided by. */
+static int allow_way_out(struct koda_sandbox *sandbox, struct koda_command *command,
+			 struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	if (!koda_policy_has_network(sandbox->policy))
+		return KODA_OK;
+	if (!sandbox->egress)
+		r = koda_egress_new((const char *const *)sandbox->host_env.items, &sandbox->egress,
+				    err);
+	command->egress = sandbox->egress;
+	command->policy = sandbox->policy;
+	return r;
+}
+
 /* The launcher that waits already, or a new one. */
 static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
@@ -146,7 +162,9 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 
 	if (!command)
 		return koda_fail_nomem(err);
-	r = take_launcher(sandbox, command, err);
+	r = allow_way_out(sandbox, command, err);
+	if (r == KODA_OK)
+		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
 	if (r == KODA_OK)
@@ -181,6 +199,7 @@ void koda_command_free(struct koda_command *command)
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);
 	koda_terminal_close(&command->terminal);
+	koda_member_remove(command->member, 0);
 	koda_violations_clear(&command->violations);
 	free(command->text);
 	free(command->cwd);

@@ -129,6 +129,7 @@ void koda_sandbox_close(struct koda_sandbox *sandbox)
 	if (!sandbox)
 		return;
 	koda_launcher_clear(&sandbox->spare);
+	koda_egress_free(sandbox->egress);
 	koda_site_clear(&sandbox->site);
 	koda_policy_free(sandbox->policy);
 	koda_rules_free(sandbox->rules);

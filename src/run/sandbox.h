@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "plan/plan.h"
 #include "run/backend.h"
+#include "run/egress.h"
 #include "run/relay.h"
 #include "run/site.h"
 #include "run/terminal.h"
@@ -22,6 +23,7 @@ struct koda_sandbox {
 	struct koda_strv sockets;
 	enum koda_trust trust;
 	const struct koda_backend *backend;
+	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */
 	koda_event_fn *on_event;    /* may be NULL */
 	void *event_ctx;
@@ -37,6 +39,9 @@ struct koda_command {
 	uint64_t deadline_ns;
 	uint64_t ceilings[KODA_CEILING_COUNT]; /* UINT64_MAX: none */
 	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
+	struct koda_egress *egress;            /* the sandbox's; NULL: no way out */
+	const struct koda_policy *policy;      /* the sandbox's, if there is a way out */
+	struct koda_member *member;            /* owned; NULL: no way out, or not yet */
 	struct koda_violations violations;
 	struct koda_reader reader; /* of the command's error stream */
 	char *text;                /* owned; the command as events show it */
@@ -50,6 +55,7 @@ struct koda_command {
 struct koda_sandbox_parts {
 	struct koda_site site;
 	struct koda_policy *policy;
+	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare;
 };
 

@@ -14,13 +14,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* How long output that is still in the pipes is waited for after the wall time has passed. */
 #define DRAIN_NS 200000000ULL
-#define POLLED   5
+#define POLLED   (4 + KODA_MEMBER_POLLED)
+
+/* How long the proxy may take to tell the last of a command. */
+#define REMOVAL_NS 500000000ULL
 
 /* What a shell's exit status adds to the signal that ended its command. */
 #define SHELL_SIGNAL 128
@@ -79,6 +83,7 @@ static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch
 	struct koda_relay *relays[] = { &command->input, &command->output[0], &command->output[1] };
 	struct koda_relay *owners[POLLED] = { NULL };
 	struct pollfd polled[POLLED];
+	nfds_t first_of_member;
 	nfds_t count = 0;
 
 	if (watch_status)
@@ -90,11 +95,19 @@ static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch
 			owners[count++] = relays[i];
 		}
 	}
+	first_of_member = count;
+	if (command->member)
+		count += koda_member_wants(command->member, &polled[count]);
 	if (poll(polled, count, timeout_ms(deadline_ns)) <= 0)
 		return false;
-	for (nfds_t i = 0; i < count; i++)
+	for (nfds_t i = 0; i < first_of_member; i++)
 		if (owners[i] && polled[i].revents)
 			koda_relay_step(owners[i]);
+	for (nfds_t i = first_of_member; i < count; i++)
+		if (polled[i].revents) {
+			koda_member_step(command->member);
+			break;
+		}
 	return watch_status && polled[0].revents != 0;
 }
 
@@ -129,6 +142,41 @@ static int adopt_terminal(struct koda_command *command, int control, struct koda
 		command->input.end_mark = 4; /* as VEOF usually is */
 	}
 	return r;
+}
+
+/* Something about a connection. */
+static void take_egress(void *ctx, const struct koda_egress_message *message)
+{
+	struct koda_command *command = ctx;
+	struct koda_event event = { .type = KODA_EVENT_EGRESS };
+	char target[sizeof(message->host) + 8];
+	char rule[sizeof(message->rule)];
+	struct koda_noted noted = { .kind = KODA_VIOLATION_NETWORK,
+				    .source = KODA_SOURCE_PROXY,
+				    .target = target,
+				    .rule = rule };
+
+	if (message->kind != KODA_EGRESS_EVENT)
+		return;
+	event.of.egress = (struct koda_event_egress){
+		.host = message->host,
+		.port = message->port,
+		.address = message->address[0] ? message->address : NULL,
+		.allowed = message->verdict == KODA_EGRESS_ALLOW,
+		.reason = koda_egress_reason_code(message->reason),
+		.rule = message->rule[0] ? message->rule : NULL,
+		.method = message->method[0] ? message->method : NULL,
+		.path = message->path,
+		.bytes_up = message->bytes_up,
+		.bytes_down = message->bytes_down,
+		.ms = (double)message->ms,
+	};
+	koda_command_tell(command, event);
+	if (message->verdict == KODA_EGRESS_ALLOW)
+		return;
+	(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
+	(void)snprintf(rule, sizeof(rule), "%s", message->rule);
+	koda_command_note(command, &noted);
 }
 
 static void take_end(struct koda_command *command, const struct koda_report *report,
@@ -170,6 +218,10 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 	case KODA_REPORT_TERMINAL:
 		return count == 1 &&
 		       adopt_terminal(command, koda_take_fd(&given), &outcome->setup) < 0;
+	case KODA_REPORT_LISTENER:
+		return count == 1 && command->policy &&
+		       koda_member_add(command->egress, command->policy, koda_take_fd(&given),
+				       take_egress, command, &command->member, &outcome->setup) < 0;
 	case KODA_REPORT_LIMIT:
 		reach(command, report.status == KODA_REPORT_LIMIT_MEMORY ? KODA_CEILING_MEMORY
 									 : KODA_CEILING_PROCESSES);
@@ -253,6 +305,7 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 	drain(command,
 	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
 	koda_terminal_close(&command->terminal);
+	koda_member_remove(KODA_TAKE(command->member), koda_clock_now() + REMOVAL_NS);
 	for (size_t i = 0; i < 2; i++) {
 		outcome.output_bytes += command->output[i].total;
 		outcome.output_dropped += koda_relay_dropped(&command->output[i]);

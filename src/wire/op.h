@@ -51,7 +51,7 @@ enum koda_op_text {
 	X(ENV, "env", WORD, NONE)                                                                  \
 	X(ARG, "arg", WORD, NONE)                                                                  \
 	X(TERMINAL, "terminal", BYTES, NONE) /* a struct koda_terminal_state */                    \
-	X(NET, "net", NONE, NONE)            /* n2: refuse to bind TCP ports */
+	X(NET, "net", NONE, NONE)            /* n1: port of the way out or 0, n2: no TCP binding */
 
 enum koda_op_kind {
 #define KODA_OP_ENUM(name, text, t1, t2) KODA_OP_##name,

@@ -24,6 +24,7 @@ enum koda_report_kind {
 	KODA_REPORT_EXEC_FAILED,      /* all was set up, but the program could not be executed */
 	KODA_REPORT_EXITED,           /* status is what wait(2) gave */
 	KODA_REPORT_TERMINAL,         /* with the controlling side of the command's terminal */
+	KODA_REPORT_LISTENER,         /* with the socket on which the way out begins */
 	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
 };
 

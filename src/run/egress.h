@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way out. A command's listener comes out of its network namespace; nobody accepts on it until
+ * something connects, and then a proxy process is started that does. One proxy serves all members
+ * of a struct koda_egress. If it cannot be started, the listener is closed: connections are
+ * refused, never let through.
+ */
+#ifndef KODA_RUN_EGRESS_H
+#define KODA_RUN_EGRESS_H
+
+#include "base/macros.h"
+#include "base/str.h"
+#include "wire/egress.h"
+
+#include <koda/error.h>
+#include <koda/policy.h>
+#include <poll.h>
+
+struct koda_egress;
+
+/* env: the host's, of which the proxy gets what says how to reach the network. Fails: NOMEM. */
+KODA_CHECK int koda_egress_new(const char *const *env, struct koda_egress **ret_egress,
+			       struct koda_error *err);
+/* Its members must be gone. NULL is fine. */
+void koda_egress_free(struct koda_egress *egress);
+
+/* One listener with its rules. */
+struct koda_member;
+
+/* What its owner is told, from koda_member_step. Everything in message is borrowed. */
+typedef void koda_member_fn(void *ctx, const struct koda_egress_message *message);
+
+/* Takes the listener over, also on failure. Fails: SYS (the CA cannot be opened), NOMEM. */
+KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy,
+			       int listener, koda_member_fn *told, void *ctx,
+			       struct koda_member **ret_member, struct koda_error *err);
+/* What to poll for (at most KODA_MEMBER_POLLED); then a step, if any of it is ready. */
+#define KODA_MEMBER_POLLED 2
+size_t koda_member_wants(const struct koda_member *member, struct pollfd *polled);
+void koda_member_step(struct koda_member *member);
+/* Closes the listener and every connection; what is still to be told is told first, within
+ * deadline_ns. NULL is fine. */
+void koda_member_remove(struct koda_member *member, uint64_t deadline_ns);
+
+const char *koda_egress_reason_code(uint32_t reason);
+
+#endif
