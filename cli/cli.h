@@ -33,6 +33,8 @@ struct cli_call {
 
 int koda_cli_run(const struct cli_call *call, struct koda_error *err);
 int koda_cli_shell(const struct cli_call *call, struct koda_error *err);
+int koda_cli_connect(const struct cli_call *call, struct koda_error *err);
+int koda_cli_proxy(const struct cli_call *call, struct koda_error *err);
 int koda_cli_plan(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_show(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_compose(const struct cli_call *call, struct koda_error *err);

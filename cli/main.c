@@ -21,6 +21,8 @@ static const struct command commands[] = {
 	{ "policy compose", koda_cli_policy_compose },
 	{ "policy check", koda_cli_policy_check },
 	{ "env", koda_cli_env },
+	{ "proxy", koda_cli_proxy },
+	{ "connect", koda_cli_connect },
 	{ "completion", koda_cli_completion },
 };
 /* clang-format on */

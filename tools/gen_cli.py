@@ -29,7 +29,8 @@ WIDTH = 80
 KINDS = {
     "DIR": "dir", "FILE": "file", "PATH": "file", "PARENT": "file", "CHILD": "file",
     "TARGET": "file", "ARG": "file", "PROGRAM": "command", "COMMAND": "none",
-    "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none",
+    "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none", "HOST": "none",
+    "PORT": "none", "WHERE": "none",
 }
 
 

@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "run/event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,9 +60,25 @@ static const char *const codes[] = {
 #undef REASON_CODE
 };
 
-const char *koda_egress_reason_code(uint32_t reason)
+bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event)
 {
-	return reason < KODA_EGRESS_REASON_COUNT ? codes[reason] : "?";
+	if (message->kind != KODA_EGRESS_EVENT)
+		return false;
+	*ret_event = (struct koda_event){ .type = KODA_EVENT_EGRESS, .time = koda_event_now() };
+	ret_event->of.egress = (struct koda_event_egress){
+		.host = message->host,
+		.port = message->port,
+		.address = message->address[0] ? message->address : NULL,
+		.allowed = message->verdict == KODA_EGRESS_ALLOW,
+		.reason = message->reason < KODA_EGRESS_REASON_COUNT ? codes[message->reason] : "?",
+		.rule = message->rule[0] ? message->rule : NULL,
+		.method = message->method[0] ? message->method : NULL,
+		.path = message->path,
+		.bytes_up = message->bytes_up,
+		.bytes_down = message->bytes_down,
+		.ms = (double)message->ms,
+	};
+	return true;
 }
 
 int koda_egress_new(const char *const *env, struct koda_egress **ret_egress, struct koda_error *err)

@@ -13,6 +13,7 @@
 #include "wire/egress.h"
 
 #include <koda/error.h>
+#include <koda/event.h>
 #include <koda/policy.h>
 #include <poll.h>
 
@@ -42,6 +43,7 @@ void koda_member_step(struct koda_member *member);
  * deadline_ns. NULL is fine. */
 void koda_member_remove(struct koda_member *member, uint64_t deadline_ns);
 
-const char *koda_egress_reason_code(uint32_t reason);
+/* The message as an event that borrows from it; false if it is none. */
+bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event);
 
 #endif

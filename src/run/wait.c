@@ -144,11 +144,11 @@ static int adopt_terminal(struct koda_command *command, int control, struct koda
 	return r;
 }
 
-/* Something about a connection. */
+/* Something about a connection; what was denied is a violation too. */
 static void take_egress(void *ctx, const struct koda_egress_message *message)
 {
 	struct koda_command *command = ctx;
-	struct koda_event event = { .type = KODA_EVENT_EGRESS };
+	struct koda_event event;
 	char target[sizeof(message->host) + 8];
 	char rule[sizeof(message->rule)];
 	struct koda_noted noted = { .kind = KODA_VIOLATION_NETWORK,
@@ -156,23 +156,10 @@ static void take_egress(void *ctx, const struct koda_egress_message *message)
 				    .target = target,
 				    .rule = rule };
 
-	if (message->kind != KODA_EGRESS_EVENT)
+	if (!koda_egress_event(message, &event))
 		return;
-	event.of.egress = (struct koda_event_egress){
-		.host = message->host,
-		.port = message->port,
-		.address = message->address[0] ? message->address : NULL,
-		.allowed = message->verdict == KODA_EGRESS_ALLOW,
-		.reason = koda_egress_reason_code(message->reason),
-		.rule = message->rule[0] ? message->rule : NULL,
-		.method = message->method[0] ? message->method : NULL,
-		.path = message->path,
-		.bytes_up = message->bytes_up,
-		.bytes_down = message->bytes_down,
-		.ms = (double)message->ms,
-	};
 	koda_command_tell(command, event);
-	if (message->verdict == KODA_EGRESS_ALLOW)
+	if (event.of.egress.allowed)
 		return;
 	(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
 	(void)snprintf(rule, sizeof(rule), "%s", message->rule);

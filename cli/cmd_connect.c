@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * koda-sandbox connect: a connection through the sandbox's proxy on standard input and output. It
+ * is what ssh calls as a ProxyCommand, and runs inside the sandbox.
+ */
+#include "cli.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HEAD_MAX ((size_t)64 * 1024)
+#define CHUNK    ((size_t)64 * 1024)
+#define HOST_MAX 255
+
+/* One direction: bytes that were read and not yet written. */
+struct pump {
+	int from; /* -1: at its end */
+	int to;
+	char *bytes; /* CHUNK of them */
+	size_t at;
+	size_t len;
+};
+
+static const char *proxy_url(const char *const *env)
+{
+	static const char *const names[] = { "HTTPS_PROXY=", "https_proxy=", "ALL_PROXY=",
+					     "HTTP_PROXY=" };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names); i++)
+		for (const char *const *e = env; *e; e++)
+			if (strncmp(*e, names[i], strlen(names[i])) == 0)
+				return *e + strlen(names[i]);
+	return NULL;
+}
+
+/* "http://127.0.0.1:3128"; the sandbox's proxy is always given by address. */
+static int parse_proxy(const char *url, struct sockaddr_in *ret_address, struct koda_error *err)
+{
+	static const char scheme[] = "http://";
+	char host[INET_ADDRSTRLEN];
+	const char *colon;
+	uint64_t port;
+	size_t len;
+
+	*ret_address = (struct sockaddr_in){ .sin_family = AF_INET };
+	if (strncmp(url, scheme, sizeof(scheme) - 1) == 0) {
+		char digits[8];
+
+		url += sizeof(scheme) - 1;
+		colon = strchr(url, ':');
+		len = colon ? strcspn(colon + 1, "/") : 0;
+		if (colon && (size_t)(colon - url) < sizeof(host) && len < sizeof(digits)) {
+			memcpy(host, url, (size_t)(colon - url));
+			host[colon - url] = '\0';
+			memcpy(digits, colon + 1, len);
+			digits[len] = '\0';
+			if (inet_pton(AF_INET, host, &ret_address->sin_addr) == 1 &&
+			    koda_parse_u64(digits, UINT16_MAX, &port, NULL) == KODA_OK) {
+				ret_address->sin_port = htons((uint16_t)port);
+				return KODA_OK;
+			}
+		}
+	}
+	return koda_fail_at(err, KODA_E_INVALID, 0, "HTTPS_PROXY",
+			    "is not of the form http://ADDRESS:PORT");
+}
+
+/* A name may not end the line that it is written into. */
+static int check_host(const char *host, struct koda_error *err)
+{
+	size_t len = strlen(host);
+
+	if (len == 0 || len > HOST_MAX)
+		return koda_fail(err, KODA_E_INVALID, 0, "not a host");
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)host[i] <= ' ' || host[i] == 0x7f)
+			return koda_fail(err, KODA_E_INVALID, 0, "not a host");
+	return KODA_OK;
+}
+
+static int ask(int fd, const char *host, uint16_t port, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(4096);
+	bool is_v6 = strchr(host, ':') && host[0] != '[';
+	const char *open = is_v6 ? "[" : "";
+	const char *close_ = is_v6 ? "]" : "";
+	int r = koda_buf_addf(&text, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n\r\n", open,
+			      host, close_, port, open, host, close_, port);
+
+	return r < 0 ? koda_fail_nomem(err) : koda_fd_write_all(fd, text.ptr, text.len, err);
+}
+
+/* Reads exactly the head of the answer: what follows is the other side's. */
+static int read_head(int fd, struct koda_buf *head, struct koda_error *err)
+{
+	while (head->len < 4 || memcmp(head->ptr + head->len - 4, "\r\n\r\n", 4) != 0) {
+		char c;
+		ssize_t n = recv(fd, &c, 1, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return koda_fail(err, KODA_E_SYS, errno, "the proxy's answer");
+		if (n == 0)
+			return koda_fail(err, KODA_E_SYS, 0, "the proxy closed the connection");
+		if (koda_buf_add(head, &c, 1) < 0)
+			return koda_fail(err, KODA_E_LIMIT, 0, "the proxy's answer is too long");
+	}
+	return koda_buf_add(head, "", 1) < 0 ? koda_fail_nomem(err) : KODA_OK;
+}
+
+/* Says what the proxy said, if it was no. */
+static int judge(const char *head, struct koda_error *err)
+{
+	static const char field[] = "\r\nX-Koda-Reason: ";
+	const char *reason = strstr(head, field);
+
+	if (strncmp(head, "HTTP/1.1 200", 12) == 0)
+		return KODA_OK;
+	if (reason) {
+		reason += sizeof(field) - 1;
+		return koda_fail(err, KODA_E_DENIED, 0, "refused by the sandbox: %.*s",
+				 (int)strcspn(reason, "\r"), reason);
+	}
+	return koda_fail(err, KODA_E_DENIED, 0, "the proxy answered: %.*s",
+			 (int)strcspn(head, "\r"), head);
+}
+
+static short wants(const struct pump *pump, int fd)
+{
+	if (pump->len > 0)
+		return fd == pump->to ? POLLOUT : 0;
+	return fd == pump->from ? POLLIN : 0;
+}
+
+/* False: the direction is over. */
+static bool step(struct pump *pump)
+{
+	ssize_t n;
+
+	if (pump->len == 0) {
+		n = read(pump->from, pump->bytes, CHUNK);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return true;
+		pump->at = 0;
+		pump->len = n > 0 ? (size_t)n : 0;
+		return n > 0;
+	}
+	n = write(pump->to, pump->bytes + pump->at, pump->len);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	pump->at += (size_t)n;
+	pump->len -= (size_t)n;
+	return true;
+}
+
+static void carry(int fd, struct pump *up, struct pump *down)
+{
+	while (down->from >= 0) {
+		struct pollfd polled[] = {
+			{ .fd = up->from < 0 ? -1 : STDIN_FILENO,
+			  .events = wants(up, STDIN_FILENO) },
+			{ .fd = STDOUT_FILENO, .events = wants(down, STDOUT_FILENO) },
+			{ .fd = fd,
+			  .events = (short)(wants(down, fd) | (up->from < 0 ? 0 : wants(up, fd))) },
+		};
+
+		if (polled[1].events == 0)
+			polled[1].fd = -1;
+		if (polled[0].events == 0)
+			polled[0].fd = -1;
+		if (poll(polled, KODA_ARRAY_LEN(polled), -1) < 0 && errno != EINTR)
+			return;
+		if (up->from >= 0 &&
+		    (polled[0].revents ||
+		     (up->len > 0 && (polled[2].revents & (POLLOUT | POLLERR)))) &&
+		    !step(up)) {
+			up->from = -1;
+			(void)shutdown(fd, SHUT_WR);
+		}
+		if ((polled[1].revents ||
+		     (down->len == 0 && (polled[2].revents & (POLLIN | POLLHUP | POLLERR)))) &&
+		    !step(down))
+			down->from = -1;
+	}
+}
+
+static int serve(int fd, struct koda_error *err)
+{
+	koda_auto_free char *bytes = malloc(2 * CHUNK);
+	struct pump up = { .from = STDIN_FILENO, .to = fd, .bytes = bytes };
+	struct pump down = { .from = fd, .to = STDOUT_FILENO, .bytes = bytes + CHUNK };
+
+	if (!bytes)
+		return koda_fail_nomem(err);
+	carry(fd, &up, &down);
+	return CLI_EXIT_OK;
+}
+
+int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
+{
+	static const struct option longs[] = { CLI_HELP_OPTION, { 0 } };
+	static const struct cli_syntax syntax = { "+:h", longs };
+	koda_auto_buf struct koda_buf head = KODA_BUF_INIT(HEAD_MAX);
+	koda_auto_fd int fd = -1;
+	const char *url = proxy_url(call->env);
+	struct sockaddr_in address;
+	const char *host;
+	uint64_t port;
+	int option;
+	int r;
+
+	koda_cli_start_options();
+	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0)
+		return koda_cli_help(call->name, err);
+	if (r == KODA_OK)
+		r = koda_cli_need_operands(call, 2, "HOST PORT", err);
+	if (r < 0)
+		return r;
+	host = call->argv[optind];
+	r = check_host(host, err);
+	if (r == KODA_OK)
+		r = koda_parse_u64(call->argv[optind + 1], UINT16_MAX, &port, err);
+	if (r == KODA_OK && !url)
+		r = koda_fail(err, KODA_E_INVALID, 0,
+			      "HTTPS_PROXY is not set: is this a sandbox with a network?");
+	if (r == KODA_OK)
+		r = parse_proxy(url, &address, err);
+	if (r < 0)
+		return r;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot reach the proxy");
+	r = ask(fd, host, (uint16_t)port, err);
+	if (r == KODA_OK)
+		r = read_head(fd, &head, err);
+	if (r == KODA_OK)
+		r = judge(head.ptr, err);
+	return r < 0 ? r : serve(fd, err);
+}
