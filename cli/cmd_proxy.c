@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "run/egress.h"
 
