@@ -236,6 +236,8 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
 	if (state == STATE_WRITABLE)
 		return add(p, KODA_OP_WRITABLE, path, &look, why);
+	/* What makes a hole is the rule that lets it be read. */
+	describe(koda_rules_read(p->request->rules, path.ptr, path.len), why, sizeof(why));
 	return add(p, KODA_OP_HOLE, path, &look, why);
 }
 
