@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CALLS(X)                                                                                          \
+	X(read)                                                                                           \
+	X(write)                                                                                          \
+	X(close)                                                                                          \
+	X(fstat) X(poll) X(mmap) X(munmap) X(mprotect) X(brk) X(ioctl) X(rt_sigaction) X(                 \
+		rt_sigprocmask) X(getpid) X(socket) X(socketpair) X(execve) X(fcntl) X(openat) X(openat2) \
+		X(open_tree) X(move_mount) X(mount_setattr) X(fsopen) X(fsconfig) X(fsmount) X(           \
+			clone) X(clone3) X(prctl) X(capset) X(seccomp) X(setsid) X(chdir) X(umask)        \
+			X(landlock_create_ruleset) X(landlock_add_rule) X(landlock_restrict_self) X(      \
+				prlimit64) X(mkdirat) X(mknodat) X(linkat) X(unlinkat) X(symlinkat)       \
+				X(flock) X(dup3) X(close_range) X(pipe2) X(memfd_create) X(               \
+					newfstatat) X(readlinkat) X(getdents64) X(sethostname)            \
+					X(signalfd4) X(keyctl) X(wait4) X(waitid) X(kill) X(geteuid) X(   \
+						getegid) X(set_tid_address) X(getrandom) X(setrlimit)     \
+						X(getrlimit) X(pidfd_open) X(ftruncate) X(lseek) X(       \
+							exit_group) X(rseq) X(set_robust_list) X(getuid)  \
+							X(getgid) X(uname) X(fork) X(vfork) X(            \
+								open) X(stat) X(lstat) X(readlink)        \
+								X(arch_prctl) X(unlink) X(access) X(      \
+									getcwd) X(dup2) X(pwrite64)       \
+									X(rt_sigreturn) X(gettid) X(      \
+										statx) X(fchmod)          \
+										X(sendto) X(              \
+											recvfrom)         \
+											X(madvise)
+
+const char *judge_call_name(long nr)
+{
+	static char number[32];
+
+#define CALL_NAME(name)                                                                            \
+	if (nr == SYS_##name)                                                                      \
+		return #name;
+	CALLS(CALL_NAME)
+#undef CALL_NAME
+	(void)snprintf(number, sizeof(number), "number %ld", nr);
+	return number;
+}
+
+/* The kernel has no way to let these fail, called as they are; processes are only killed at them.
+ */
+bool judge_can_fail(long nr)
+{
+	switch (nr) {
+	case SYS_close: /* lets go of the descriptor whatever it returns */
+	case SYS_getpid:
+	case SYS_gettid:
+	case SYS_getuid:
+	case SYS_geteuid:
+	case SYS_getgid:
+	case SYS_getegid:
+	case SYS_umask:
+	case SYS_set_tid_address:
+	case SYS_set_robust_list:
+	case SYS_rseq:
+	case SYS_rt_sigaction:
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigreturn:
+	case SYS_munmap:
+	case SYS_exit_group:
+#ifdef SYS_arch_prctl
+	case SYS_arch_prctl:
+#endif
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Calls that the launch can do without, and why. */
+static const struct {
+	enum trace_role role;
+	long nr;
+	int error; /* 0: any */
+	const char *why;
+} dispensable[] = {
+	{ TRACE_SPAWN, SYS_close_range, 0, "libc closes one by one instead" },
+	{ TRACE_GUARDIAN, SYS_setsid, 0, "its signals are blocked already" },
+	{ TRACE_GUARDIAN, SYS_linkat, 0, "a node of its own is made instead" },
+	{ TRACE_GUARDIAN, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_INIT, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_COMMAND, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
+	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
+	{ TRACE_INIT, SYS_openat2, ENOENT, "the mount point is looked for once more" },
+	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
+	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
+};
+
+static bool is_dispensable(const struct trace_fault *fault, long nr)
+{
+	for (size_t i = 0; i < sizeof(dispensable) / sizeof(dispensable[0]); i++)
+		if (dispensable[i].role == fault->role && dispensable[i].nr == nr &&
+		    (dispensable[i].error == 0 || dispensable[i].error == fault->error))
+			return true;
+	return false;
+}
+
+static bool slurp(int fd, char *out)
+{
+	size_t used = 0;
+	ssize_t n;
+
+	while (used < JUDGE_TEXT_MAX - 1 &&
+	       (n = pread(fd, out + used, JUDGE_TEXT_MAX - 1 - used, (off_t)used)) > 0)
+		used += (size_t)n;
+	out[used] = '\0';
+	return used < JUDGE_TEXT_MAX - 1;
+}
+
+/* What is mounted here, and where; counters and times are not in it. */
+static bool read_mounts(char *out)
+{
+	int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n;
+
+	while (fd >= 0 && used < JUDGE_TEXT_MAX - 1 &&
+	       (n = read(fd, out + used, JUDGE_TEXT_MAX - 1 - used)) > 0)
+		used += (size_t)n;
+	out[used] = '\0';
+	return fd >= 0 && close(fd) == 0;
+}
+
+/* nftw has no argument of its own for its callback. */
+static char *listed;
+static char *lines[1024];
+static size_t line_count;
+
+static int list_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)type;
+	(void)ftw;
+	if (line_count == sizeof(lines) / sizeof(lines[0]) ||
+	    asprintf(&lines[line_count], "%o %lld %s\n", st->st_mode,
+		     S_ISDIR(st->st_mode) ? 0 : (long long)st->st_size, path) < 0)
+		return -1;
+	line_count++;
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every name below the project with its kind, mode and size. */
+static bool list_project(const struct judge *judge, char *out)
+{
+	char root[4096];
+	bool ok;
+
+	(void)snprintf(root, sizeof(root), "%s/project", judge->base);
+	listed = out;
+	line_count = 0;
+	ok = nftw(root, list_one, 16, FTW_PHYS) == 0;
+	qsort(lines, line_count, sizeof(lines[0]), by_text);
+	for (size_t i = 0; i < line_count; i++) {
+		size_t len = strlen(lines[i]);
+
+		ok = ok && listed + len < out + JUDGE_TEXT_MAX;
+		if (ok)
+			listed = stpcpy(listed, lines[i]);
+		free(lines[i]);
+	}
+	*listed = '\0';
+	return ok;
+}
+
+bool judge_open(struct judge *judge, const char *koda, const char *base)
+{
+	memset(judge, 0, sizeof(*judge));
+	judge->koda = koda;
+	judge->base = base;
+	return read_mounts(judge->mounts) && list_project(judge, judge->listing);
+}
+
+static int open_below(const struct judge *judge, const char *name)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", judge->base, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool judge_run(struct judge *judge, const struct trace_fault *fault,
+	       struct trace_result *ret_result)
+{
+	char root[4096];
+	char home[4096];
+	char probe[4096];
+	const char *const argv[] = { judge->koda, "run", "--root", root,   "--policy-fd",
+				     "3",         "--",  probe,    "each", NULL };
+	const char *const envp[] = { home, "PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0",
+				     NULL };
+	const int given[] = { open_below(judge, "acts"), memfd_create("out", MFD_CLOEXEC),
+			      memfd_create("err", MFD_CLOEXEC), open_below(judge, "policy") };
+	bool ok;
+
+	(void)snprintf(root, sizeof(root), "%s/project", judge->base);
+	(void)snprintf(home, sizeof(home), "HOME=%s/home", judge->base);
+	(void)snprintf(probe, sizeof(probe), "%s/probe", judge->base);
+	ok = trace_run((char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp, given, fault,
+		       ret_result);
+	ok = slurp(given[1], judge->got) && slurp(given[2], judge->said) && ok;
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		(void)close(given[i]);
+	return ok;
+}
+
+bool judge_learn(struct judge *judge, struct trace_result *ret_plain)
+{
+	if (!judge_run(judge, NULL, ret_plain) || ret_plain->status != 0 || !ret_plain->executed)
+		return false;
+	memcpy(judge->answers, judge->got, sizeof(judge->answers));
+	return judge->answers[0] && !judge->said[0] && ret_plain->left == 0;
+}
+
+/* No process, no mount, nothing in the project. Placeholders of a guardian that was killed are the
+ * next run's to remove. */
+static const char *find_litter(struct judge *judge, const struct trace_fault *fault)
+{
+	static char now[JUDGE_TEXT_MAX];
+	static struct trace_result ignored;
+	bool clean = list_project(judge, now) && strcmp(now, judge->listing) == 0;
+
+	if (!clean) {
+		static char said[JUDGE_TEXT_MAX];
+
+		memcpy(said, judge->said, sizeof(said));
+		(void)judge_run(judge, NULL, &ignored);
+		memcpy(judge->said, said, sizeof(said));
+		if (fault->role == TRACE_GUARDIAN && fault->error == 0)
+			clean = list_project(judge, now) && strcmp(now, judge->listing) == 0;
+	}
+	if (!clean)
+		return "something is left in the project";
+	if (!read_mounts(now) || strcmp(now, judge->mounts) != 0)
+		return "the mounts are not what they were";
+	return NULL;
+}
+
+/* Exactly one line of the runner's own. */
+static bool is_one_line(const char *text)
+{
+	const char *end = strchr(text, '\n');
+
+	return strncmp(text, "koda-sandbox: ", 14) == 0 && end && end[1] == '\0';
+}
+
+static const char *judge_refusal(const struct judge *judge, const struct trace_fault *fault,
+				 const struct trace_result *result)
+{
+	int code = WIFEXITED(result->status) ? WEXITSTATUS(result->status) : -1;
+
+	if (fault->error == 0 && fault->role == TRACE_RUNNER)
+		return WIFSIGNALED(result->status) ? NULL : "the runner was not killed";
+	/* To init, a command that is killed on the way is a command that is killed. */
+	if (fault->error == 0 && fault->role == TRACE_COMMAND)
+		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
+	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_execve)
+		return code == 126 || code == 127 ? NULL : "not the status of a failed exec";
+	if (code != 125)
+		return "nothing ran, but the status is not 125";
+	return is_one_line(judge->said) ? NULL : "not one line says why";
+}
+
+const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
+			  const struct trace_result *result)
+{
+	const char *litter;
+
+	if (result->late)
+		return "it does not end";
+	if (result->left)
+		return "processes are left";
+	litter = find_litter(judge, fault);
+	if (litter)
+		return litter;
+	if (!result->executed)
+		return judge_refusal(judge, fault, result);
+	/* What ran had its limits, whoever was killed while it ran. */
+	if (strncmp(judge->answers, judge->got, strlen(judge->got)) != 0)
+		return "the command ran with other limits";
+	if (fault->error == 0 && result->fired && result->count[TRACE_COMMAND] > 0)
+		return NULL;
+	if (result->status != 0 || strlen(judge->got) != strlen(judge->answers))
+		return "the command ran, but the status or the output is wrong";
+	if (result->fired && !is_dispensable(fault, result->fired_nr))
+		return "the command ran all the same";
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs koda-sandbox and makes one system call on the way to the command fail, or kills the process
+ * that makes it. Calls are counted per process, so that each can be reached by itself; only those
+ * before the command has become the program count.
+ */
+#ifndef KODA_FAULT_TRACE_H
+#define KODA_FAULT_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* In the order in which they start each other. */
+enum trace_role {
+	TRACE_RUNNER,
+	TRACE_SPAWN, /* the guardian before it is one: what libc does on the way to its exec */
+	TRACE_GUARDIAN,
+	TRACE_INIT,
+	TRACE_COMMAND,
+	TRACE_ROLES
+};
+
+/* What is done to call number `nth` (from 1) of a process. */
+struct trace_fault {
+	enum trace_role role;
+	size_t nth;
+	int error; /* the call is not made and gives this; 0: the process is killed instead */
+};
+
+#define TRACE_CALLS_MAX 4096
+
+struct trace_result {
+	int status;           /* of the runner, as wait(2) gives it */
+	bool fired;           /* the fault was met */
+	long fired_nr;        /* at this system call */
+	char fired_path[128]; /* that the call names, if it names one */
+	bool executed;        /* the command has become the program */
+	bool late;            /* it did not end by itself */
+	unsigned int left;    /* processes that outlived the runner for too long */
+	size_t count[TRACE_ROLES];
+	short calls[TRACE_ROLES][TRACE_CALLS_MAX]; /* numbers of the calls, in order */
+};
+
+/* argv with these as descriptors 0 to 3; fault may be NULL. False if tracing itself failed. */
+bool trace_run(char *const argv[], char *const envp[], const int given[4],
+	       const struct trace_fault *fault, struct trace_result *ret_result);
+
+#endif
