@@ -25,8 +25,8 @@ bool judge_learn(struct judge *judge, struct trace_result *ret_plain);
 bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	       struct trace_result *ret_result);
 
-/* Has the kernel a way to let this call fail, as it is made here? */
-bool judge_can_fail(long nr);
+/* Has the kernel a way to let this call fail so, as it is made here? */
+bool judge_can_fail(const struct trace_fault *fault, long nr);
 
 /* NULL if all is well; else what is wrong. */
 const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,

@@ -31,10 +31,10 @@ cleanup() {
 trap cleanup EXIT
 
 home=$base/home root=$base/project
-mkdir -p "$home"/.config/koda/db "$root"/{veiled/hole,closed,.claude/agents,.git/hooks,.git/info,conf}
+mkdir -p "$home"/.config/koda/db "$root"/{veiled/hole,closed,.claude/agents,.git/hooks,.git/info,conf,nested/.git/hooks}
 echo secret | tee "$root"/{secret,veiled/secret,closed/file} "$home/.config/koda/db/key" >/dev/null
 echo public | tee "$root"/{file,veiled/hole/file,.claude/settings.json} >/dev/null
-echo x | tee "$root"/.git/{config,HEAD} >/dev/null
+echo x | tee "$root"/{,nested/}.git/{config,HEAD} >/dev/null
 ln -s conf "$root/.vscode"
 cp -- "$KODA_PROBE" "$base/probe"
 cat >"$base/policy" <<END
@@ -50,12 +50,12 @@ END
 {
 	printf 'open-read\t%s\n' secret veiled veiled/secret veiled/hole/file file /proc/1/environ \
 		"$home/.config/koda/db/key" /dev/kmsg /dev/zero
-	printf 'open-write\t%s\n' file .git/config closed/file .claude/settings.json \
+	printf 'open-write\t%s\n' file .git/config nested/.git/config closed/file .claude/settings.json \
 		veiled/hole/file "$base/acts" /proc/sys/kernel/ns_last_pid /dev/null
 	for name in .claude .git .vscode .codex later .git/info secret; do
 		printf 'rename\t%s\tmoved\nrename\tmoved\t%s\n' "$name" "$name"
 	done
-	printf 'create-once\t%s\n' .codex .envrc .mcp.json .koda later .git/commondir .git/hooks/x \
+	printf 'create-once\t%s\n' .codex .envrc .mcp.json .koda later .git/commondir .git/hooks/x nested/.git/hooks/x \
 		.git/info/attributes .claude/agents/x conf/x closed/x veiled/x veiled/hole/x new \
 		/tmp/new /run/new /dev/shm/new /new "$base/new" "$home/new"
 	printf 'find-writable\t%s\n' /proc/sys

@@ -104,7 +104,7 @@ static unsigned int fail_each(struct judge *judge, enum trace_role role, bool al
 		for (size_t e = 0; e < ERRORS; e++) {
 			const struct trace_fault fault = { role, nth, errors[e] };
 
-			if (!judge_can_fail(plain.calls[role][nth - 1]))
+			if (!judge_can_fail(&fault, plain.calls[role][nth - 1]))
 				continue;
 			if (!all && e == 0 && !is_sampled(role, nth, 8))
 				continue;
