@@ -192,6 +192,7 @@ struct walk {
 	size_t at;
 	int dir;
 	int links;
+	int error; /* a directory could not be looked into */
 };
 
 static void walk_clear(struct walk *walk)
@@ -201,10 +202,15 @@ static void walk_clear(struct walk *walk)
 	koda_fd_close(&walk->dir);
 }
 
+/* Below what is not there, or not a directory, or closed to us, a path is only its spelling. Below
+ * what could not be opened for another reason, want of descriptors say, there may be links. */
 static void move_to(struct walk *walk, int dirfd, const char *name)
 {
 	int next = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+	if (next < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EACCES &&
+	    errno != ENAMETOOLONG)
+		walk->error = errno;
 	koda_fd_close(&walk->dir);
 	walk->dir = next;
 }
@@ -331,8 +337,10 @@ static int walk_path(struct walk *walk, const char *path, struct koda_strv *link
 	if (r < 0)
 		return koda_fail_room(err, r, "the path");
 	move_to(walk, AT_FDCWD, walk->out.ptr);
-	while (r == KODA_OK && walk->at < walk->pending.len)
+	while (r == KODA_OK && walk->error == 0 && walk->at < walk->pending.len)
 		r = walk_step(walk, links, err);
+	if (r == KODA_OK && walk->error)
+		r = koda_fail_at(err, KODA_E_SYS, walk->error, path, "cannot resolve");
 	if (r < 0 && err && !err->field[0])
 		koda_error_within(err, path);
 	return r;
