@@ -85,7 +85,7 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)koda_take_fd(&own);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own */
-	while (expected > 0 && r == KODA_OK && (entry = readdir(dir))) {
+	while (expected > 0 && r == KODA_OK && (errno = 0, entry = readdir(dir)) != NULL) {
 		struct stat st;
 		bool is_dir = entry->d_type == DT_DIR;
 
@@ -98,6 +98,8 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 		if (strcmp(entry->d_name, ".git") != 0)
 			r = note(&queue->dirs, path, entry->d_name, err);
 	}
+	if (expected > 0 && r == KODA_OK && errno != 0)
+		r = koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)closedir(dir);
 	return r;
 }
@@ -116,9 +118,13 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	/* Closed, but the user's own: the command could open it. It stays as it is. */
 	if (fd < 0 && errno == EACCES && lstat(path, &st) == 0 && st.st_uid == geteuid())
 		return koda_strv_add(found->closed, path, err);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
 		return KODA_OK; /* gone, or somebody else's */
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!has_git && errno != ENOENT && errno != EACCES)
+		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	if (has_git)
 		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
 			 err);
@@ -212,8 +218,13 @@ int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)
 	koda_auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
 	int r = KODA_OK;
 
-	if (fd < 0 || koda_fd_read_all(fd, &text, NULL) < 0 || !text.ptr)
-		return KODA_OK; /* no such table: nothing to hide by name */
+	/* What is not known cannot be hidden. */
+	if (fd < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, "/proc/net/unix",
+				    "the host's sockets cannot be hidden (is /proc mounted?)");
+	r = koda_fd_read_all(fd, &text, err);
+	if (r < 0 || !text.ptr)
+		return r;
 	/* Num RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". */
 	for (char *line = text.ptr; line && r == KODA_OK;) {
 		char *end = strchr(line, '\n');
