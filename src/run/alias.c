@@ -12,24 +12,34 @@
 #include "base/path.h"
 #include "policy/floor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What cannot be told for a reason of its own is followed, which says the reason. */
+static bool is_link(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISLNK(st.st_mode);
+	return errno != ENOENT && errno != ENOTDIR && errno != EACCES;
+}
 
 /* Does name below the directory go through a link? The directory itself is free of links. */
 static bool has_link(int dir, const char *name)
 {
 	const char *slash = strchr(name, '/');
 	char first[KODA_NAME_MAX + 1];
-	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+	if (is_link(dir, name))
 		return true;
 	if (!slash || (size_t)(slash - name) > KODA_NAME_MAX)
 		return false;
 	memcpy(first, name, (size_t)(slash - name));
 	first[slash - name] = '\0';
-	return fstatat(dir, first, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+	return is_link(dir, first);
 }
 
 static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
@@ -65,6 +75,8 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 	if (r < 0)
 		return r;
 	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+		return koda_fail_at(err, KODA_E_SYS, errno, real, "cannot look for links");
 	for (; *names && fd >= 0 && r == KODA_OK; names++) {
 		koda_auto_free char *path = NULL;
 

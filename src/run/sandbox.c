@@ -21,9 +21,15 @@ static int load_sockets(struct koda_sandbox *sandbox, struct koda_error *err)
 	for (size_t i = 0; i < found.len && r == KODA_OK; i++) {
 		koda_auto_free char *resolved = NULL;
 
-		/* One that leads nowhere cannot be connected to either. */
-		if (koda_path_resolve(found.items[i], &resolved, NULL) == KODA_OK)
+		struct koda_error why = { 0 };
+
+		r = koda_path_resolve(found.items[i], &resolved, &why);
+		if (r == KODA_OK)
 			r = koda_strv_take(&sandbox->sockets, KODA_TAKE(resolved), err);
+		else if (r == KODA_E_SYS && (why.sys_errno == EACCES || why.sys_errno == ELOOP))
+			r = KODA_OK; /* it leads nowhere and cannot be connected to either */
+		else if (err)
+			*err = why;
 	}
 	return r;
 }
