@@ -76,6 +76,9 @@ static void check_denied_write(const char *dir)
 		(void)unlink(path);
 		koda_stage2_fail("self-check: writing is possible in", dir, 0);
 	}
+	/* Any other failure says nothing about what is permitted. */
+	if (errno != EROFS && errno != EACCES && errno != EPERM)
+		koda_stage2_fail("self-check: cannot try to write in", dir, errno);
 }
 
 static void check_denied_read(const char *path)
@@ -84,6 +87,8 @@ static void check_denied_read(const char *path)
 
 	if (fd >= 0)
 		koda_stage2_fail("self-check: reading is possible at", path, 0);
+	if (errno != EACCES && errno != EPERM)
+		koda_stage2_fail("self-check: cannot try to read", path, errno);
 }
 
 void koda_check_locked(const struct plan *plan)

@@ -152,7 +152,8 @@ int main(void)
 	guardian = getpid();
 	tidy_descriptors();
 	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		koda_stage2_fail("block signals", "", errno);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);

@@ -224,5 +224,7 @@ bool koda_tree_is_directory(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+	if (fstat(fd, &st) < 0)
+		koda_stage2_fail("look at what is to be mounted", "", errno);
+	return S_ISDIR(st.st_mode);
 }
