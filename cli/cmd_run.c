@@ -288,7 +288,7 @@ static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_op
 
 static int open_fd(int fd)
 {
-	return fcntl(fd, F_GETFD) >= 0 ? fd : -1;
+	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF ? fd : -1;
 }
 
 static int act(const struct cli_call *call, struct request *request, struct koda_error *err)
