@@ -356,7 +356,7 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	/* What ran had its limits, whoever was killed while it ran. */
 	if (!is_as_narrow(judge->got, judge->answers))
 		return "the command ran with other limits";
-	if (fault->error == 0 && result->fired && result->count[TRACE_COMMAND] > 0)
+	if (fault->error == 0 && result->fired)
 		return NULL;
 	/* Bytes that could not be carried are missing. */
 	if (fault->role == TRACE_RUNNER &&
