@@ -22,7 +22,8 @@
 	X(fstat)                                                                                       \
 	X(poll)                                                                                        \
 	X(mmap)                                                                                        \
-	X(munmap) X(mprotect) X(brk) X(ioctl) X(rt_sigaction) X(rt_sigprocmask) X(getpid) X(socket) X( \
+	X(munmap)                                                                                      \
+	X(mprotect) X(brk) X(ioctl) X(rt_sigaction) X(rt_sigprocmask) X(getpid) X(socket) X(           \
 		socketpair) X(execve) X(fcntl) X(openat) X(openat2) X(open_tree) X(move_mount)         \
 		X(mount_setattr) X(fsopen) X(fsconfig) X(fsmount) X(clone) X(clone3) X(prctl) X(       \
 			capset) X(seccomp) X(setsid) X(chdir) X(umask) X(landlock_create_ruleset)      \

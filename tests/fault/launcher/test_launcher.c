@@ -102,7 +102,7 @@ static unsigned int fail_each(struct judge *judge, enum trace_role role, bool al
 	for (size_t nth = 1; nth <= plain.count[role]; nth++) {
 		/* The first error for more calls than the others, which take turns. */
 		for (size_t e = 0; e < ERRORS; e++) {
-			const struct trace_fault fault = { role, nth, errors[e] };
+			const struct trace_fault fault = { role, nth, errors[e], judge_can_fail };
 
 			if (!judge_can_fail(&fault, plain.calls[role][nth - 1]))
 				continue;
@@ -125,7 +125,7 @@ static unsigned int kill_each(struct judge *judge, enum trace_role role, bool al
 	unsigned int tried = 0;
 
 	for (size_t nth = 1; nth <= plain.count[role]; nth++) {
-		const struct trace_fault fault = { role, nth, 0 };
+		const struct trace_fault fault = { role, nth, 0, NULL };
 
 		if (!all && !is_sampled(role, nth, 24))
 			continue;

@@ -132,8 +132,10 @@ static bool set_return(pid_t pid, int error)
 #error "how to make a system call fail is not known for this machine"
 #endif
 
-static bool is_due(const struct tracer *t, const struct tracee *tracee)
+static bool is_due(const struct tracer *t, const struct tracee *tracee, long nr)
 {
+	if (t->fault && t->fault->may_fail && !t->fault->may_fail(t->fault, nr))
+		return false;
 	return t->fault && !t->result->fired && (int)t->fault->role == tracee->role &&
 	       t->result->count[tracee->role] == t->fault->nth;
 }
@@ -166,7 +168,7 @@ static bool at_entry(struct tracer *t, struct tracee *tracee, const struct sysca
 	if (result->count[tracee->role] == TRACE_CALLS_MAX)
 		return false;
 	result->calls[tracee->role][result->count[tracee->role]++] = (short)nr;
-	if (!is_due(t, tracee))
+	if (!is_due(t, tracee, nr))
 		return true;
 	result->fired = true;
 	result->fired_nr = nr;

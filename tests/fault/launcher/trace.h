@@ -25,6 +25,9 @@ struct trace_fault {
 	enum trace_role role;
 	size_t nth;
 	int error; /* the call is not made and gives this; 0: the process is killed instead */
+	/* Asked about the call when it is met: the number may stand for another one in the next
+	 * run, because a socket of the host came or went. NULL: any will do. */
+	bool (*may_fail)(const struct trace_fault *fault, long nr);
 };
 
 #define TRACE_CALLS_MAX 4096
