@@ -207,6 +207,8 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 		koda_stage2_fail("close descriptors", "", errno);
 	open_way_out(&plan);
 	koda_terminal_open(&plan);
+	/* Before there is a command: once it runs, nothing may fail any more. */
+	koda_lock_privileges();
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
@@ -218,6 +220,5 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 		koda_command_main(&plan);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	koda_lock_privileges();
 	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(&plan, user));
 }
