@@ -102,14 +102,17 @@ static void attach_masks(void)
 	(void)close(mask_tree);
 }
 
-static void apply_mask(const char *path)
+static void apply_mask(const struct koda_op *op)
 {
+	const char *path = op->text1.ptr;
 	int target = koda_tree_open(path);
 	int tree;
 
 	/* What is out of our reach, with more privileges than the command has, is out of its reach.
 	 */
 	if (target < 0 && errno == EACCES)
+		return;
+	if (target < 0 && errno == ENOENT && (op->flags & KODA_OP_FLEETING))
 		return;
 	if (target < 0)
 		koda_stage2_fail("open what is to be hidden", path, errno);
@@ -166,7 +169,7 @@ static void apply(const struct koda_op *op, int tree)
 		(void)close(tree);
 		break;
 	case KODA_OP_MASK:
-		apply_mask(path);
+		apply_mask(op);
 		break;
 	case KODA_OP_VEIL:
 	case KODA_OP_TMPFS:

@@ -110,7 +110,8 @@ static int plan_canaries(struct koda_plan *plan, struct koda_error *err)
 	int r = add_text(plan, KODA_OP_DENIED_WRITE, "/", err);
 
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
-		if (plan->lines[i].op.kind == KODA_OP_MASK) {
+		if (plan->lines[i].op.kind == KODA_OP_MASK &&
+		    !(plan->lines[i].op.flags & KODA_OP_FLEETING)) {
 			r = add_text(plan, KODA_OP_DENIED_READ, plan->lines[i].op.text1.ptr, err);
 			break;
 		}

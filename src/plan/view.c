@@ -342,6 +342,8 @@ static int plan_sockets(struct planner *p)
 			r = anchor(p, path, "a socket of the host");
 		if (r == KODA_OK)
 			r = add(p, KODA_OP_MASK, path, NULL, "a socket of the host");
+		if (r == KODA_OK)
+			p->plan->lines[p->plan->count - 1].op.flags |= KODA_OP_FLEETING;
 		r = r > 0 ? KODA_OK : r;
 	}
 	return r;

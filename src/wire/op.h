@@ -74,6 +74,8 @@ struct koda_op {
 #define KODA_OP_LATE 1U
 /* Flag of a placeholder: not every run in this project would have it. */
 #define KODA_OP_EXTRA 8U
+/* Flag of a mask: what it hides may be gone by then, which is as good. */
+#define KODA_OP_FLEETING 16U
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
 
