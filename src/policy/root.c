@@ -86,7 +86,7 @@ static int refuse_containing(const struct koda_place *place, const char *dir, co
 
 int koda_root_check(const struct koda_place *place, struct koda_error *err)
 {
-	static const char own[] = "it contains koda's own state";
+	static const char own[] = "it contains koda's own state; use another directory";
 	struct koda_span root = koda_span_of(place->root);
 	int r;
 
@@ -97,8 +97,10 @@ int koda_root_check(const struct koda_place *place, struct koda_error *err)
 			return refuse(place, err, "a shared or system directory; use one below it");
 	for (size_t i = 0; i < KODA_ARRAY_LEN(system_trees); i++)
 		if (koda_path_covers(koda_span_of(system_trees[i]), root))
-			return refuse(place, err, "it belongs to the system");
-	r = refuse_containing(place, place->home, "", "it is or contains the home directory", err);
+			return refuse(place, err,
+				      "it belongs to the system; use a directory of your own");
+	r = refuse_containing(place, place->home, "",
+			      "it is or contains the home directory; use one below it", err);
 	if (r == KODA_OK)
 		r = refuse_containing(place, place->config_home, "koda/db", own, err);
 	if (r == KODA_OK)

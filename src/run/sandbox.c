@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/path.h"
 #include "policy/policy.h"
+#include "run/remedy.h"
 #include "run/world.h"
 
 #include <errno.h>
@@ -108,6 +109,7 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	if (r == KODA_OK)
 		r = load_sockets(sandbox, err);
 	if (r < 0) {
+		koda_remedy_add(err);
 		koda_sandbox_close(sandbox);
 		return r;
 	}

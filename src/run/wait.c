@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "run/event.h"
+#include "run/remedy.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -223,6 +224,7 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 	default:
 		(void)koda_fail_at(&outcome->setup, KODA_E_SYS, report.sys_errno, report.path, "%s",
 				   report.step);
+		koda_remedy_add(&outcome->setup);
 		return true;
 	}
 }

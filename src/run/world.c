@@ -221,10 +221,13 @@ int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)
 	/* What is not known cannot be hidden. */
 	if (fd < 0)
 		return koda_fail_at(err, KODA_E_SYS, errno, "/proc/net/unix",
-				    "the host's sockets cannot be hidden (is /proc mounted?)");
+				    "the host's sockets cannot be hidden");
 	r = koda_fd_read_all(fd, &text, err);
-	if (r < 0 || !text.ptr)
+	if (r < 0)
 		return r;
+	if (!text.ptr) /* there is always a head line */
+		return koda_fail_at(err, KODA_E_SYS, 0, "/proc/net/unix",
+				    "the host's sockets cannot be hidden");
 	/* Num RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". */
 	for (char *line = text.ptr; line && r == KODA_OK;) {
 		char *end = strchr(line, '\n');

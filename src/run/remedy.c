@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/remedy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define USERNS_OFF                                                                                 \
+	"user namespaces are switched off; allow them (kernel.unprivileged_userns_clone, "         \
+	"AppArmor, "                                                                               \
+	"the container's seccomp profile)"
+#define KERNEL_OLD "this needs Linux 5.13 or newer, and no filter that hides its calls"
+
+/* The first row that fits counts: what the message begins with ("": anything), and the error
+ * (0: any). */
+static const struct {
+	const char *what;
+	int sys_errno;
+	const char *remedy;
+} rows[] = {
+	{ "create namespaces", ENOSPC, "raise user.max_user_namespaces" },
+	{ "create namespaces", EUSERS, "raise user.max_user_namespaces" },
+	{ "create namespaces", ENOMEM, "free some memory" },
+	{ "create namespaces", 0, USERNS_OFF },
+	{ "write", EPERM, USERNS_OFF },
+	{ "write", EACCES, USERNS_OFF },
+	{ "Landlock is not available", EOPNOTSUPP,
+	  "Landlock is switched off; add it to lsm= on the kernel's command line" },
+	{ "Landlock is not available", 0,
+	  "use Linux 5.13 or newer with Landlock, and no filter that hides it" },
+	{ "install the system-call filter", 0,
+	  "use a kernel with CONFIG_SECCOMP_FILTER, and no filter that hides seccomp" },
+	{ "reserve a protected name", EROFS, "the project cannot be written; use --read-only" },
+	{ "reserve a protected name", EACCES, "the project cannot be written; use --read-only" },
+	{ "reserve a protected name", ENOSPC, "free some disk space" },
+	{ "reserve a protected name", EDQUOT, "free some disk space" },
+	{ "a path changed while", 0, "run it again" },
+	{ "a path became a link while", 0, "run it again" },
+	{ "a protected name appeared meanwhile", 0, "run it again" },
+	{ "the project root cannot be used", ENOENT, "make it first, or name another" },
+	{ "the project root cannot be used", 0, "name another" },
+	{ "the project root is not a directory", 0, "name the directory that it is in" },
+	{ "the host's sockets cannot be hidden", 0, "mount /proc, readable" },
+	{ "cannot start", ENOENT, "install koda-sandbox again: the launcher is missing" },
+	{ "cannot start", EACCES, "install koda-sandbox again: the launcher cannot be executed" },
+	{ "cannot start", EPERM, "no filter may forbid starting processes" },
+	{ "", ENOSYS, KERNEL_OLD },
+	{ "", EMFILE, "raise the limit of open files (ulimit -n)" },
+	{ "", ENFILE, "too many files are open on this machine" },
+	{ "", EAGAIN, "too many processes, or something changed meanwhile; try again" },
+	{ "", ENOMEM, "free some memory" },
+	{ "", ENOSPC, "free some disk space" },
+	{ "", EPERM, USERNS_OFF },
+};
+
+/* One that does not fit whole is no help. */
+static void append(struct koda_error *err, const char *remedy)
+{
+	size_t used = strlen(err->message);
+	size_t len = strlen(remedy);
+
+	if (used + 2 + len >= sizeof(err->message))
+		return;
+	memcpy(err->message + used, "; ", 2);
+	memcpy(err->message + used + 2, remedy, len + 1);
+}
+
+void koda_remedy_add(struct koda_error *err)
+{
+	for (size_t i = 0; err && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(err->message, rows[i].what, strlen(rows[i].what)) == 0 &&
+		    (rows[i].sys_errno == 0 || rows[i].sys_errno == err->sys_errno)) {
+			append(err, rows[i].remedy);
+			return;
+		}
+	}
+}

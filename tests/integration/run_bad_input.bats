@@ -1,0 +1,201 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What a launch can meet on a machine that is not as it should be: one line with the reason and the
+# remedy, the right status, nothing run and nothing left.
+
+load helper
+load run_helper
+
+setup() {
+	new_project
+	remember
+}
+
+# lacking CALL ERRNO [CALL ERRNO...]: a run on a kernel where these calls fail so.
+lacking() {
+	status=0 stdout='' stderr=''
+	"$KODA_DENY" "$@" -- "$KODA_BIN" run touch ran </dev/null \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	slurp stdout "$BATS_TEST_TMPDIR/out"
+	slurp stderr "$BATS_TEST_TMPDIR/err"
+}
+
+# elsewhere SCRIPT: a shell in mount and user namespaces of its own, for changes to the machine that
+# nobody else sees; what it says and how it ends as after koda. $KODA_BIN and $project are there.
+elsewhere() {
+	status=0 stdout='' stderr=''
+	project=$project unshare --user --map-root-user --mount sh -euc "$1" </dev/null \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	slurp stdout "$BATS_TEST_TMPDIR/out"
+	slurp stderr "$BATS_TEST_TMPDIR/err"
+}
+
+# nothing_ran TEXT...: refused with a line that has the texts, and the project is as it was.
+nothing_ran() {
+	refuses "$@" && unchanged
+}
+
+@test "the twin: with everything there it runs, also behind a filter that denies nothing of it" {
+	lacking open_tree EINVAL
+	nothing_ran
+	status=0
+	"$KODA_DENY" -- "$KODA_BIN" run touch ran </dev/null
+	[[ -e ran ]]
+	elsewhere 'exec "$KODA_BIN" run touch ran2'
+	silent 0
+	[[ -e ran2 ]]
+}
+
+@test "a root that is missing, a file, or not to be had" {
+	inside --root missing touch ran
+	nothing_ran 'missing: ' 'No such file or directory; make it first'
+	echo >"$HOME/file"
+	inside --root "$HOME/file" touch ran
+	nothing_ran "$HOME/file: " 'not a directory; name the directory'
+	inside --root "$HOME/file/below" touch ran
+	nothing_ran 'the project root cannot be used' '; name another'
+	for root in / /tmp /usr "$HOME"; do
+		inside --root "$root" touch ran
+		nothing_ran 'refused as project root' 'use one below it'
+	done
+}
+
+@test "a command that is missing, and one that cannot be executed" {
+	inside no-such-program
+	says 127 'no-such-program: command not found'
+	echo 'touch ran' >"$project/plain"
+	remember
+	inside ./plain
+	says 126 './plain: cannot be executed'
+	inside "$project"
+	says 126 'cannot be executed'
+	inside ./plain/below
+	[[ $status -eq 126 || $status -eq 127 ]]
+	unchanged
+}
+
+@test "arguments that are more than the kernel takes" {
+	# Each may have 128 KiB, and so may the environment; all of them together too much for one.
+	ulimit -s 1024 # a quarter of it is the kernel's limit
+	local long
+	printf -v long '%200000s' ''
+	inside /bin/echo "${long:0:100000}" "${long:0:100000}" "${long:0:40000}" || true
+	case $status in
+	0) [[ ${#stdout} -ge 240000 ]] ;;
+	126) says 126 'cannot be executed' ;;
+	*) show_result && false ;;
+	esac
+	unchanged
+}
+
+@test "any of the three streams closed" {
+	local closed
+	for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+		rm -f ran
+		status=0
+		eval "\"\$KODA_BIN\" run -c 'touch ran; exit 7' $closed" || status=$?
+		[[ $status -eq 7 && -e ran ]]
+		status=0
+		eval "\"\$KODA_BIN\" run --root /nowhere -c 'touch ran2' $closed" 2>/dev/null || status=$?
+		[[ $status -eq 125 && ! -e ran2 ]]
+	done
+	rm ran
+	unchanged
+}
+
+@test "no HOME, one that is missing, one that is not absolute" {
+	local home
+	for home in '' /no/such/home; do
+		HOME=$home inside -c 'echo ran'
+		silent 0
+	done
+	status=0
+	env -u HOME "$KODA_BIN" run touch ran </dev/null
+	rm ran
+	unchanged
+}
+
+@test "a home that is read-only" {
+	elsewhere 'mount --bind "$HOME" "$HOME"; mount -o remount,bind,ro "$HOME"
+		if touch "$HOME/x" 2>/dev/null; then exit 99; fi
+		exec "$KODA_BIN" run -c "echo ran"'
+	silent 0
+	[[ $stdout == ran ]]
+}
+
+@test "a /tmp of the host that is full" {
+	local place bin
+	place=$(mktemp -d -p /var/tmp koda-test.XXXXXX)
+	mkdir "$place/tmp" "$place/project"
+	bin=$(dirname -- "$KODA_BIN")
+	# What is tested may itself be below /tmp.
+	elsewhere "mount --rbind /tmp $place/tmp; mount -t tmpfs -o size=64k,nr_inodes=64 none /tmp
+		case $bin in /tmp/*) mkdir -p $bin; mount --bind $place$bin $bin ;; esac
+		head -c 100000 /dev/zero >/tmp/full 2>/dev/null || true
+		if echo more >/tmp/more 2>/dev/null && test -s /tmp/more; then exit 99; fi
+		cd $place/project; exec $KODA_BIN run -c 'echo ran; echo fits >/tmp/inside'"
+	rm -rf -- "$place"
+	silent 0
+	[[ $stdout == ran ]]
+}
+
+@test "a project on a file system that is full, or read-only" {
+	elsewhere 'mount -t tmpfs -o size=1m,nr_inodes=3 none "$project/src"; cd "$project/src"
+		mkdir a b 2>/dev/null || true
+		exec "$KODA_BIN" run touch ran'
+	nothing_ran 'reserve a protected name' 'No space left on device; free some disk space'
+	elsewhere 'mount --bind "$project" "$project"; mount -o remount,bind,ro "$project"
+		cd "$project"; exec "$KODA_BIN" run touch ran'
+	nothing_ran 'reserve a protected name' 'use --read-only'
+	elsewhere 'mount --bind "$project" "$project"; mount -o remount,bind,ro "$project"
+		cd "$project"; exec "$KODA_BIN" run --read-only -c "echo ran"'
+	silent 0
+}
+
+@test "no user namespaces" {
+	lacking clone3 ENOSYS
+	nothing_ran 'create namespaces' 'user namespaces are switched off; allow them'
+	lacking clone3 EPERM
+	nothing_ran 'Operation not permitted; '
+	elsewhere 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$KODA_BIN" run touch ran'
+	nothing_ran 'create namespaces' 'raise user.max_user_namespaces'
+}
+
+@test "namespaces that give no privileges, as AppArmor makes them" {
+	lacking mount_setattr EPERM
+	nothing_ran 'user namespaces are switched off; allow them'
+	lacking move_mount EACCES
+	nothing_ran 'Permission denied'
+}
+
+@test "no Landlock" {
+	lacking landlock_create_ruleset EOPNOTSUPP
+	nothing_ran 'Landlock is not available' 'add it to lsm='
+	lacking landlock_create_ruleset ENOSYS
+	nothing_ran 'Landlock is not available' 'use Linux 5.13 or newer'
+}
+
+@test "no system-call filters" {
+	lacking seccomp ENOSYS
+	nothing_ran 'install the system-call filter' 'CONFIG_SECCOMP_FILTER'
+	lacking seccomp EINVAL
+	nothing_ran 'install the system-call filter' 'CONFIG_SECCOMP_FILTER'
+}
+
+@test "a kernel that is too old" {
+	local call
+	for call in open_tree move_mount mount_setattr openat2 memfd_create pidfd_open; do
+		lacking "$call" ENOSYS
+		# A guardian that cannot be held on to is killed; the next run tidies up.
+		[[ $call != pidfd_open ]] || inside true && lacking "$call" ENOSYS
+		refuses 'Function not implemented; this needs Linux 5.13 or newer'
+		[[ ! -e ran ]]
+	done
+	inside true
+	unchanged
+}
+
+@test "a table of sockets that cannot be read" {
+	elsewhere 'mount -t tmpfs none /proc; exec "$KODA_BIN" run touch ran'
+	nothing_ran '/proc/net/unix: ' 'sockets cannot be hidden' '; mount /proc'
+}
