@@ -44,28 +44,46 @@ check 'koda-sandbox.pc' test -n "$pc"
 # Staged in DESTDIR, so the prefix inside the .pc file is not where the files are yet.
 config() { PKG_CONFIG_PATH=$(dirname -- "$pc") pkg-config "--define-variable=prefix=$root" "$@"; }
 
-# compile NAME PKG-CONFIG-ARGUMENT... -- COMPILER-ARGUMENT...
+# compile NAME SOURCE PKG-CONFIG-ARGUMENT... -- COMPILER-ARGUMENT...
 compile() {
-	local name=$1 query=()
-	shift
+	local name=$1 source=$2 query=()
+	shift 2
 	while [[ $1 != -- ]]; do
 		query+=("$1")
 		shift
 	done
 	shift
 	# shellcheck disable=SC2046 # pkg-config prints words
-	cc -Wall -Wextra -Werror "$@" "$here/tests/install/consumer.c" -o "$work/$name" \
+	cc -Wall -Wextra -Werror "$@" "$here/$source" -o "$work/$name" \
 		$(config "${query[@]}" --cflags --libs koda-sandbox)
 }
 runs() { LD_LIBRARY_PATH=$libdir "$work/$1" | grep -F "koda-sandbox $version"; }
 
 check 'pkg-config version' test "$(config --modversion koda-sandbox)" = "$version"
-check 'compile shared' compile shared --
+check 'compile shared' compile shared tests/install/consumer.c --
 check 'run shared' runs shared
 needs_soname() { readelf -d "$work/shared" | grep -F 'libkoda-sandbox.so.0'; }
 check 'soname' needs_soname
-check 'compile static' compile static --static -- -static
+check 'compile static' compile static tests/install/consumer.c --static -- -static
 check 'run static' runs static
+
+# The example starts the launcher where it is installed, which is not where it is staged: it is
+# mounted there, for nobody else to see.
+runs_example() {
+	local answer
+	mkdir -p "$work/project"
+	answer=$(cd "$work/project" && LD_LIBRARY_PATH=$libdir unshare --user --map-root-user --mount \
+		sh -euc 'mount --bind "$1/libexec" "$2/libexec"; exec "$3" "echo inside; echo x >file
+			if echo x 2>/dev/null >/usr/no; then exit 1; fi; exit 7"' \
+		sh "$root" "$2" "$work/$1" 2>"$work/said") && return 1
+	cat "$work/said"
+	[[ $answer == inside && -s $work/project/file ]] && grep -Fx \
+		'exited with 7 after 7 bytes of output' "$work/said"
+}
+check 'compile the example' compile example examples/run.c -- -std=c11
+check 'compile the example static' compile example_static examples/run.c --static -- -static
+check 'run the example' runs_example example "$2"
+check 'run the example static' runs_example example_static "$2"
 
 echo "$passed passed, $failed failed"
 ((failed == 0))

@@ -25,7 +25,7 @@ step() {
 	fi
 }
 
-mapfile -t c_files < <(find include src libexec cli tests -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t c_files < <(find include src libexec cli tests examples -name '*.[ch]' 2>/dev/null | sort)
 mapfile -t product < <(find src libexec cli -name '*.c' 2>/dev/null | sort)
 mapfile -t shell_files < <(find .ci tools tests -name '*.sh' -o -name '*.bash' -o -path .ci/run |
 	sort)

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("include", "src", "libexec", "cli", "tests", "tools", "bin", "doc", ".ci")
+FOLDERS = ("include", "src", "libexec", "cli", "tests", "tools", "bin", "doc", "examples",
+           ".ci")
 
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* A host with threads: each opens sandboxes and runs commands while the others do, and afterwards
+ * the process has the descriptors and children that it had before. */
+#include "koda_test.h"
+
+#include "../lib/child.h"
+#include "../lib/scratch.h"
+#include "run/sandbox.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#define THREADS 8
+#define ROUNDS  6
+
+struct worker {
+	pthread_t thread;
+	int number;
+	const char *root;
+	char wrong[256]; /* "" if all went well */
+};
+
+static void note(struct worker *worker, const char *what, const struct koda_error *err)
+{
+	(void)snprintf(worker->wrong, sizeof(worker->wrong), "%s: %.60s %.120s", what, err->field,
+		       err->message);
+}
+
+/* What the command wrote must be this thread's and nobody else's. */
+static bool has_text(int fd, const char *wanted)
+{
+	char text[256];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return strcmp(text, wanted) == 0;
+}
+
+static void run_one(struct worker *worker, struct koda_sandbox *sandbox, int round)
+{
+	char shell[192];
+	char wanted[64];
+	int out = memfd_create("out", MFD_CLOEXEC);
+	const struct koda_command_options what = { .shell = shell, .stdio = { -1, out, -1 } };
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { 0 };
+	struct koda_error err = { 0 };
+
+	/* 3 and more must be closed: another thread's pipes would be among them. */
+	(void)snprintf(shell, sizeof(shell),
+		       "echo thread %d round %d; for fd in 3 4 5 6 7 8 9 10 11; do "
+		       "[ ! -e /proc/self/fd/$fd ] || echo $fd; done; exit %d",
+		       worker->number, round, 10 + worker->number);
+	(void)snprintf(wanted, sizeof(wanted), "thread %d round %d\n", worker->number, round);
+	if (koda_sandbox_start(sandbox, &what, &command, &err) < 0 ||
+	    koda_command_wait(command, &outcome, &err) < 0)
+		note(worker, "not run", &err);
+	else if (outcome.end != KODA_END_EXITED || outcome.code != 10 + worker->number)
+		note(worker, "ended in another way", &outcome.setup);
+	else if (!has_text(out, wanted))
+		note(worker, "wrote something else", &outcome.setup);
+	koda_command_free(command);
+	(void)close(out);
+}
+
+static void *work(void *arg)
+{
+	static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+	struct worker *worker = arg;
+	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+						      .root = worker->root,
+						      .host_env = env };
+
+	for (int round = 0; round < ROUNDS && !worker->wrong[0]; round++) {
+		struct koda_sandbox *sandbox = NULL;
+		struct koda_error err = { 0 };
+
+		if (koda_sandbox_open(&options, &sandbox, &err) < 0)
+			note(worker, "no sandbox", &err);
+		for (int k = 0; sandbox && k < 2 && !worker->wrong[0]; k++)
+			run_one(worker, sandbox, round);
+		koda_sandbox_close(sandbox);
+	}
+	return NULL;
+}
+
+/* together: all in one project, so that they share its placeholders. */
+static void run_threads(const char *dir, bool together)
+{
+	struct worker workers[THREADS];
+	int before = koda_count_fds();
+
+	for (int i = 0; i < THREADS; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "project%d", together ? 0 : i);
+		workers[i] = (struct worker){ .number = i, .root = koda_in(dir, name) };
+		if (mkdir(workers[i].root, 0755) < 0)
+			assert_int_equal(errno, EEXIST);
+	}
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		if (workers[i].wrong[0])
+			fail_msg("thread %d: %s", i, workers[i].wrong);
+	assert_int_equal(koda_count_fds(), before);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	for (int i = 0; i < THREADS; i++) /* nothing was left in it */
+		assert_true(rmdir(workers[i].root) == 0 || errno == ENOENT);
+}
+
+static void each_in_its_own_project(void **state)
+{
+	run_threads(*state, false);
+}
+
+static void all_in_one_project(void **state)
+{
+	run_threads(*state, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		KODA_SCRATCH_TEST(each_in_its_own_project),
+		KODA_SCRATCH_TEST(all_in_one_project),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
