@@ -123,7 +123,8 @@ int koda_proc_spawn(struct koda_proc *proc, const char *path, char *const argv[]
 
 		if (e != 0) {
 			proc->pid = 0;
-			r = koda_fail_at(err, KODA_E_SYS, e, path, "cannot start");
+			r = e == ENOMEM ? koda_fail_nomem(err)
+					: koda_fail_at(err, KODA_E_SYS, e, path, "cannot start");
 		}
 	}
 	for (size_t i = 0; i < count; i++)

@@ -81,6 +81,8 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	const struct dirent *entry;
 	int r = KODA_OK;
 
+	if (!dir && errno == ENOMEM)
+		return koda_fail_nomem(err);
 	if (!dir)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)koda_take_fd(&own);
