@@ -309,7 +309,8 @@ static int walk_step(struct walk *walk, struct koda_strv *links, struct koda_err
 	return KODA_OK;
 }
 
-/* Most paths have no links: one look tells, and the spelling is the answer. */
+/* Most paths have no links: one look tells, and the spelling is the answer. So it is if the look
+ * ends where something is missing: a link before that would have ended it there. */
 static bool is_plain(const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
@@ -319,7 +320,7 @@ static bool is_plain(const char *path)
 	if (path[0] != '/' || strstr(path, "/.."))
 		return false;
 	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	return fd >= 0;
+	return fd >= 0 || errno == ENOENT || errno == ENOTDIR;
 }
 
 static int walk_path(struct walk *walk, const char *path, struct koda_strv *links,
