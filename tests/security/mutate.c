@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Is every op of a plan needed? A plan is made as for a run, one op is taken out, and the launcher
- * is started with what is left: it must refuse, or some probe must notice.
+ * is started with what is left: it must refuse, or some probe must notice. The same for an op that
+ * is made weaker: a kind that allows more, a flag less, a limit twice as high.
  *
- *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints those that nobody missed
+ *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints what nobody noticed
  *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary); prints what happened
  *
  * KODA_STAGE2 is the launcher. ACTS is a file of lines for `probe each`.
@@ -87,8 +88,15 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 	koda_sandbox_close(sandbox);
 }
 
-/* The plan without line `without`, with op `more` at the end if there is one, as a sealed file. */
-static int seal(const struct bench *bench, size_t without, const struct koda_op *more)
+/* A change of a plan: line `at` has op `instead`, or is not there; at the end comes `more`. */
+struct change {
+	size_t at;
+	const struct koda_op *instead;
+	const struct koda_op *more;
+};
+
+/* The plan with a change, as a sealed file. */
+static int seal(const struct bench *bench, const struct change *change)
 {
 	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
 	koda_auto_plan struct koda_plan changed = KODA_PLAN_INIT;
@@ -97,10 +105,13 @@ static int seal(const struct bench *bench, size_t without, const struct koda_op 
 	int r = KODA_OK;
 
 	for (size_t i = 0; i < bench->plan.count && r == KODA_OK; i++)
-		if (i != without)
-			r = koda_plan_add(&changed, &bench->plan.lines[i].op, NULL, &err);
-	if (r == KODA_OK && more)
-		r = koda_plan_add(&changed, more, NULL, &err);
+		if (i != change->at || change->instead)
+			r = koda_plan_add(&changed,
+					  i == change->at ? change->instead
+							  : &bench->plan.lines[i].op,
+					  NULL, &err);
+	if (r == KODA_OK && change->more)
+		r = koda_plan_add(&changed, change->more, NULL, &err);
 	if (r == KODA_OK)
 		r = koda_plan_encode(&changed, &bytes, &err);
 	if (r == KODA_OK)
@@ -138,9 +149,9 @@ static void launch(const struct bench *bench, int plan, int out, int status_end,
 }
 
 /* What the probe said, or the launcher's report if it refused; owned by the caller. */
-static char *run(const struct bench *bench, size_t without, const struct koda_op *more)
+static char *run(const struct bench *bench, const struct change *change)
 {
-	koda_auto_fd int plan = seal(bench, without, more);
+	koda_auto_fd int plan = seal(bench, change);
 	koda_auto_fd int out = memfd_create("answers", MFD_CLOEXEC);
 	koda_auto_fd int status = -1;
 	koda_auto_fd int status_end = -1;
@@ -189,7 +200,7 @@ static int drop_each(const struct bench *bench, const char *all)
 
 		if (is_exempt(line->op.kind))
 			continue;
-		said = run(bench, i, NULL);
+		said = run(bench, &(struct change){ .at = i });
 		tried++;
 		if (strcmp(said, all) == 0) {
 			survivors++;
@@ -205,6 +216,79 @@ static int drop_each(const struct bench *bench, const char *all)
 	return survivors ? 1 : 0;
 }
 
+/* The n-th way to make an op weaker; false if there are no more. A kind may be given up for one
+ * that allows more; of the flags, EXTRA and FLEETING are about other runs and other programs;
+ * Landlock's rights cannot be told from outside while the view says no as well. */
+static bool weaken(struct koda_op *op, unsigned int n)
+{
+	static const enum koda_op_kind weaker[KODA_OP_COUNT] = {
+		[KODA_OP_READONLY] = KODA_OP_WRITABLE,
+		[KODA_OP_MASK] = KODA_OP_READONLY,
+		[KODA_OP_VEIL] = KODA_OP_READONLY,
+		[KODA_OP_HOLE] = KODA_OP_WRITABLE,
+	};
+	bool is_limit = op->kind == KODA_OP_RLIMIT;
+
+	switch (n) {
+	case 0:
+		op->n1 = weaker[op->kind] && op->kind == KODA_OP_VEIL ? 0 : op->n1;
+		op->n2 = weaker[op->kind] && op->kind == KODA_OP_VEIL ? 0 : op->n2;
+		op->kind = weaker[op->kind] ? weaker[op->kind] : op->kind;
+		return true;
+	case 1:
+		op->flags &= is_limit ? ~0U : ~KODA_OP_LATE;
+		return true;
+	case 2:
+		op->flags &= is_limit ? ~0U : ~(KODA_OP_TERMINAL | KODA_OP_CLOSED);
+		return true;
+	case 3:
+		op->n1 += is_limit ? op->n1 + 1 : 0;
+		op->n2 += is_limit ? op->n2 + 1 : 0;
+		return true;
+	case 4:
+		op->n2 = op->kind == KODA_OP_NET ? 0 : op->n2;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_same(const struct koda_op *a, const struct koda_op *b)
+{
+	return a->kind == b->kind && a->flags == b->flags && a->n1 == b->n1 && a->n2 == b->n2;
+}
+
+static int weaken_each(const struct bench *bench, const char *all)
+{
+	unsigned int survivors = 0;
+	unsigned int tried = 0;
+
+	for (size_t i = 0; i < bench->plan.count; i++) {
+		const struct koda_op *op = &bench->plan.lines[i].op;
+		struct koda_op weak = *op;
+
+		for (unsigned int n = 0; weaken(&weak, n); n++, weak = *op) {
+			char *said;
+
+			if (is_same(&weak, op))
+				continue;
+			said = run(bench, &(struct change){ .at = i, .instead = &weak });
+			tried++;
+			if (strcmp(said, all) == 0) {
+				survivors++;
+				(void)printf(
+					"nobody noticed: %s %s as %s flags=%u n1=%llu n2=%llu\n",
+					koda_op_name(op->kind), op->text1.ptr,
+					koda_op_name(weak.kind), weak.flags,
+					(unsigned long long)weak.n1, (unsigned long long)weak.n2);
+			}
+			free(said);
+		}
+	}
+	(void)printf("%u ops made weaker, %u not noticed\n", tried, survivors);
+	return survivors ? 1 : 0;
+}
+
 static int add_one(const struct bench *bench, const char *kind, const char *path)
 {
 	struct koda_op more = { .kind = KODA_OP_DENIED_READ, .text1 = koda_span_of(path) };
@@ -212,7 +296,7 @@ static int add_one(const struct bench *bench, const char *kind, const char *path
 
 	if (strcmp(kind, koda_op_name(KODA_OP_DENIED_WRITE)) == 0)
 		more.kind = KODA_OP_DENIED_WRITE;
-	said = run(bench, NONE, &more);
+	said = run(bench, &(struct change){ .at = NONE, .more = &more });
 	(void)puts(said);
 	free(said);
 	return 0;
@@ -231,12 +315,15 @@ int main(int argc, char **argv)
 		return 2;
 	bench.acts = place[3];
 	make_plan(&bench, place[0], place[1], place[2]);
-	said = run(&bench, NONE, NULL);
+	said = run(&bench, &(struct change){ .at = NONE });
 	if (strncmp(said, "refused:", 8) == 0 || !said[0]) {
 		(void)fprintf(stderr, "mutate: the whole plan fails: %s\n", said);
 		return 2;
 	}
-	status = all ? drop_each(&bench, said) : add_one(&bench, argv[2], argv[3]);
+	if (all)
+		status = drop_each(&bench, said) | weaken_each(&bench, said);
+	else
+		status = add_one(&bench, argv[2], argv[3]);
 	free(said);
 	koda_plan_clear(&bench.plan);
 	return status;
