@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "scene.h"
+#include "wire/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,6 +116,7 @@ static char *plan_of(const struct scene *scene)
 						 NULL };
 	static const char *const env[] = { "PATH=/usr/bin", "KODA_SANDBOX=1", NULL };
 	static const char *const argv[] = { "/bin/sh", "sh", "-c", "true", NULL };
+	static const struct koda_terminal_state terminal = { 0 };
 	const struct koda_world world = { look, (void *)(uintptr_t)scene };
 	const struct koda_place place = { .root = root_of(scene),
 					  .home = HOME,
@@ -135,7 +137,7 @@ static char *plan_of(const struct scene *scene)
 		.trust = scene->trust,
 		.max_processes = scene->narrow ? 8 : 0,
 		.as_root = scene->as_root,
-		.terminal = scene->terminal,
+		.terminal = scene->terminal ? &terminal : NULL,
 		.sockets = scene->sockets,
 		.cwd = scene->cwd ? scene->cwd : root_of(scene),
 		.argv = scene->argv ? scene->argv : argv,

@@ -239,7 +239,7 @@ static bool weaken(struct koda_op *op, unsigned int n)
 		op->flags &= is_limit ? ~0U : ~KODA_OP_LATE;
 		return true;
 	case 2:
-		op->flags &= is_limit ? ~0U : ~(KODA_OP_TERMINAL | KODA_OP_CLOSED);
+		op->flags &= is_limit ? ~0U : ~KODA_OP_CLOSED;
 		return true;
 	case 3:
 		op->n1 += is_limit ? op->n1 + 1 : 0;
