@@ -7,7 +7,6 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
-#include "run/remedy.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -173,7 +172,6 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	if (r == KODA_OK)
 		r = koda_launcher_launch(&command->launcher, &plan, err);
 	if (r < 0) {
-		koda_remedy_add(err);
 		koda_command_free(command);
 		return r;
 	}

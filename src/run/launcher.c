@@ -2,6 +2,7 @@
 #include "run/backend.h"
 
 #include "base/fd.h"
+#include "run/remedy.h"
 
 int koda_launcher_prepare(struct koda_launcher *launcher, const struct koda_backend *backend,
 			  struct koda_error *err)
@@ -11,15 +12,21 @@ int koda_launcher_prepare(struct koda_launcher *launcher, const struct koda_back
 	launcher->backend = backend;
 	if (r == KODA_OK && backend->prepare)
 		r = backend->prepare(launcher, err);
-	if (r < 0)
+	if (r < 0) {
+		koda_remedy_add(err);
 		koda_launcher_clear(launcher);
+	}
 	return r;
 }
 
 int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 			 struct koda_error *err)
 {
-	return launcher->backend->launch(launcher, plan, err);
+	int r = launcher->backend->launch(launcher, plan, err);
+
+	if (r < 0)
+		koda_remedy_add(err);
+	return r;
 }
 
 void koda_launcher_clear(struct koda_launcher *launcher)

@@ -107,6 +107,7 @@ static const struct {
 	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
+	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
 	{ TRACE_INIT, SYS_openat2, ENOENT, "the mount point is looked for once more" },
 	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
