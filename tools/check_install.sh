@@ -72,6 +72,7 @@ check 'run static' runs static
 runs_example() {
 	local answer
 	mkdir -p "$work/project"
+	# shellcheck disable=SC2016 # for the inner shell
 	answer=$(cd "$work/project" && LD_LIBRARY_PATH=$libdir unshare --user --map-root-user --mount \
 		sh -euc 'mount --bind "$1/libexec" "$2/libexec"; exec "$3" "echo inside; echo x >file
 			if echo x 2>/dev/null >/usr/no; then exit 1; fi; exit 7"' \

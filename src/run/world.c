@@ -71,6 +71,14 @@ static int note(struct koda_strv *list, const char *dir, const char *name, struc
 	return r < 0 ? r : koda_strv_take(list, path, err);
 }
 
+/* NULL with errno 0 at the end. */
+static const struct dirent *next_entry(DIR *dir)
+{
+	errno = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is the caller's own */
+	return readdir(dir);
+}
+
 /* Adds the subdirectories of dir. expected is how many there are, where the file system tells by
  * its link count; reading stops when they are found. */
 static int read_subdirs(struct queue *queue, int fd, const char *path, size_t expected,
@@ -86,8 +94,7 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	if (!dir)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)koda_take_fd(&own);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own */
-	while (expected > 0 && r == KODA_OK && (errno = 0, entry = readdir(dir)) != NULL) {
+	while (expected > 0 && r == KODA_OK && (entry = next_entry(dir))) {
 		struct stat st;
 		bool is_dir = entry->d_type == DT_DIR;
 

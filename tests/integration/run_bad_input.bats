@@ -1,5 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016 # what is quoted so is for another shell
+# shellcheck disable=SC2034 # status, stdout and stderr are for the helpers
 # What a launch can meet on a machine that is not as it should be: one line with the reason and the
 # remedy, the right status, nothing run and nothing left.
 

@@ -15,45 +15,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CALLS(X)                                                                                       \
-	X(read)                                                                                        \
-	X(write)                                                                                       \
-	X(close)                                                                                       \
-	X(fstat)                                                                                       \
-	X(poll)                                                                                        \
-	X(mmap)                                                                                        \
-	X(munmap)                                                                                      \
-	X(mprotect) X(brk) X(ioctl) X(rt_sigaction) X(rt_sigprocmask) X(getpid) X(socket) X(           \
-		socketpair) X(execve) X(fcntl) X(openat) X(openat2) X(open_tree) X(move_mount)         \
-		X(mount_setattr) X(fsopen) X(fsconfig) X(fsmount) X(clone) X(clone3) X(prctl) X(       \
-			capset) X(seccomp) X(setsid) X(chdir) X(umask) X(landlock_create_ruleset)      \
-			X(landlock_add_rule) X(landlock_restrict_self) X(prlimit64) X(mkdirat) X(      \
-				mknodat) X(linkat) X(unlinkat) X(symlinkat) X(flock) X(dup3)           \
-				X(close_range) X(pipe2) X(memfd_create) X(newfstatat) X(readlinkat) X( \
-					getdents64) X(sethostname) X(signalfd4) X(keyctl) X(wait4)     \
-					X(waitid) X(kill) X(geteuid) X(getegid) X(set_tid_address) X(  \
-						getrandom) X(setrlimit) X(getrlimit) X(pidfd_open)     \
-						X(ftruncate) X(lseek) X(exit_group) X(rseq) X(         \
-							set_robust_list) X(getuid) X(getgid)           \
-							X(uname) X(fork) X(vfork) X(open) X(stat) X(   \
-								lstat) X(readlink) X(arch_prctl)       \
-								X(unlink) X(access) X(getcwd) X(       \
-									dup2) X(pwrite64)              \
-									X(rt_sigreturn) X(gettid) X(   \
-										statx) X(fchmod)       \
-										X(sendto) X(           \
-											recvfrom)      \
-											X(madvise)
+#define CALL(name)                                                                                 \
+	{                                                                                          \
+		SYS_##name, #name                                                                  \
+	}
+
+/* clang-format off */
+static const struct {
+	long nr;
+	const char *name;
+} calls[] = {
+	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(poll), CALL(mmap), CALL(munmap),
+	CALL(mprotect), CALL(brk), CALL(ioctl), CALL(rt_sigaction), CALL(rt_sigprocmask),
+	CALL(getpid), CALL(socket), CALL(execve), CALL(fcntl), CALL(openat), CALL(openat2),
+	CALL(open_tree), CALL(move_mount), CALL(mount_setattr), CALL(fsopen), CALL(fsconfig),
+	CALL(fsmount), CALL(clone), CALL(clone3), CALL(prctl), CALL(seccomp), CALL(setsid),
+	CALL(chdir), CALL(umask), CALL(landlock_create_ruleset), CALL(landlock_add_rule),
+	CALL(landlock_restrict_self), CALL(prlimit64), CALL(mkdirat), CALL(linkat), CALL(unlinkat),
+	CALL(symlinkat), CALL(flock), CALL(dup3), CALL(close_range), CALL(pipe2),
+	CALL(memfd_create), CALL(newfstatat), CALL(readlinkat), CALL(sethostname), CALL(signalfd4),
+	CALL(keyctl), CALL(wait4), CALL(waitid), CALL(kill), CALL(geteuid), CALL(getegid),
+	CALL(set_tid_address), CALL(setrlimit), CALL(getrlimit), CALL(pidfd_open), CALL(ftruncate),
+	CALL(lseek), CALL(exit_group), CALL(rseq), CALL(getuid), CALL(getgid), CALL(uname),
+	CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink), CALL(arch_prctl),
+	CALL(unlink), CALL(access), CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid),
+	CALL(fchmod), CALL(sendto), CALL(madvise),
+};
+/* clang-format on */
 
 const char *judge_call_name(long nr)
 {
 	static char number[32];
 
-#define CALL_NAME(name)                                                                            \
-	if (nr == SYS_##name)                                                                      \
-		return #name;
-	CALLS(CALL_NAME)
-#undef CALL_NAME
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].nr == nr)
+			return calls[i].name;
 	(void)snprintf(number, sizeof(number), "number %ld", nr);
 	return number;
 }

@@ -86,6 +86,4 @@ if [[ $as == as-user ]]; then
 	"${become[@]}" test -x "$KODA_BIN"
 fi
 chmod 755 "$base" "$base/probe"
-status=0
-"${become[@]}" "$KODA_LAUNCHER" "$KODA_BIN" "$base" "$@" || status=$?
-exit "$status"
+"${become[@]}" "$KODA_LAUNCHER" "$KODA_BIN" "$base" "$@"
