@@ -107,7 +107,7 @@ enum egress_event egress_exchange_next(struct egress_exchange *x, struct egress_
 				       struct egress_output *out);
 
 /* The answer to WANT_ORIGIN: go ahead. reused: the connection has served a request of this
- * exchange before. route is copied as far as it is needed (its auth only until the next call). */
+ * exchange before. *route is copied; its auth has to live until the next call returns. */
 void egress_exchange_allowed(struct egress_exchange *x, bool reused,
 			     const struct egress_route *route);
 /* Or not: the client gets this answer, and the connection ends after it. Also valid any time after

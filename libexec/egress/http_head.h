@@ -18,7 +18,7 @@
 #define EGRESS_HEADERS_MAX 200
 #define EGRESS_METHOD_MAX  24
 /* What a serialised head may need beyond the one it was made from. */
-#define EGRESS_HEAD_EXTRA ((size_t)2048)
+#define EGRESS_HEAD_EXTRA ((size_t)4096)
 
 /* All zero for a new head. */
 struct egress_head_scan {
@@ -40,6 +40,7 @@ enum egress_name {
 	EGRESS_NAME_TRANSFER_ENCODING,
 	EGRESS_NAME_CONNECTION,
 	EGRESS_NAME_UPGRADE,
+	EGRESS_NAME_EXPECT,
 	EGRESS_NAME_HOP /* for one hop only, whatever Connection says; never forwarded */
 };
 /* Which one it is, in any case of letters. */
@@ -73,7 +74,7 @@ struct egress_head {
 	struct koda_span target; /* as sent */
 	enum egress_form form;
 	bool tls;              /* the absolute form says https */
-	struct koda_span path; /* of the target, query included; "/" if the client left it out */
+	struct koda_span path; /* with query; may be empty or begin with "?" in absolute form */
 	struct koda_host host; /* of the target, or of Host for origin and asterisk form */
 	uint16_t port;         /* 0: the target (or Host) names none and its scheme is unknown */
 	bool has_host;         /* host and port are set; false only for HTTP/1.0 origin form */
@@ -103,6 +104,13 @@ bool egress_head_response(struct koda_span bytes, struct egress_head *head,
  * and without length or coding it goes until close. */
 enum egress_framing egress_head_response_body(const struct egress_head *response, bool to_head);
 
+/* Name, dotted quad or bracketed IPv6 address, with ":port" unless port is 0. Returns its length;
+ * out is NUL-terminated. */
+#define EGRESS_AUTHORITY_MAX (KODA_HOST_NAME_MAX + 8)
+size_t egress_head_authority(const struct koda_host *host, uint16_t port,
+			     char out[static EGRESS_AUTHORITY_MAX]);
+bool egress_head_same_host(const struct koda_host *a, const struct koda_host *b);
+
 /* Where a request goes. */
 struct egress_route {
 	bool via_proxy;        /* an upstream HTTP proxy: absolute form */
@@ -110,15 +118,14 @@ struct egress_route {
 };
 
 /* Appends the request for the next hop: origin form (absolute for a proxy), one Host, no hop-by-hop
- * header, no Via. close asks the next hop to close afterwards. out's ceiling has to be at least
+ * header, no Via. head->port and head->tls have to be what the request is sent to. close asks the
+ * next hop to close afterwards. out's ceiling has to be at least
  * EGRESS_HEAD_MAX + EGRESS_HEAD_EXTRA. Fails: LIMIT, NOMEM. */
 KODA_CHECK int egress_head_write_request(const struct egress_head *head,
 					 const struct egress_route *route, bool close,
 					 struct koda_buf *out);
-/* Appends the response for the client in the same way; framing is what
- * egress_head_response_body said. */
-KODA_CHECK int egress_head_write_response(const struct egress_head *head,
-					  enum egress_framing framing, bool close,
+/* Appends the response for the client in the same way. */
+KODA_CHECK int egress_head_write_response(const struct egress_head *head, bool close,
 					  struct koda_buf *out);
 
 #endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* T-72. The name a TLS client asks for, so that it can be compared with the one that was allowed.
+ */
+#include "hello.h"
+
+#define RECORD_HEAD         5
+#define RECORD_HANDSHAKE    22
+#define RECORD_MAX          16384
+#define HANDSHAKE_HEAD      4
+#define CLIENT_HELLO        1
+#define EXT_SERVER_NAME     0
+#define EXT_ALPN            16
+#define EXT_VERSIONS        43
+#define EXT_ESNI            0xffce
+#define EXT_ECH_DRAFT_FIRST 0xff02 /* drafts 7 and 8 */
+#define EXT_ECH_DRAFT_LAST  0xff03
+#define EXT_ECH             0xfe0d
+#define NAME_HOST           0
+#define RANDOM_LEN          32
+#define SESSION_MAX         32
+
+/* Bytes still to be read; too short a read sets bad, and every later one fails as well. */
+struct cursor {
+	const unsigned char *at;
+	size_t left;
+	bool bad;
+};
+
+static const unsigned char *take(struct cursor *c, size_t len)
+{
+	const unsigned char *at = c->at;
+
+	if (c->bad || len > c->left) {
+		c->bad = true;
+		c->left = 0;
+		return NULL;
+	}
+	c->at += len;
+	c->left -= len;
+	return at;
+}
+
+static unsigned int take_number(struct cursor *c, size_t bytes)
+{
+	const unsigned char *p = take(c, bytes);
+	unsigned int n = 0;
+
+	for (size_t i = 0; p && i < bytes; i++)
+		n = n << 8 | p[i];
+	return n;
+}
+
+/* A vector with its length in front, as a cursor of its own. */
+static struct cursor take_vector(struct cursor *c, size_t length_bytes)
+{
+	size_t len = take_number(c, length_bytes);
+	const unsigned char *at = take(c, len);
+
+	return (struct cursor){ .at = at, .left = at ? len : 0, .bad = c->bad };
+}
+
+/* Exactly one name, and a host name: a second one would be read by somebody. */
+static bool read_name(struct cursor ext, struct egress_hello *hello)
+{
+	struct cursor list = take_vector(&ext, 2);
+	unsigned int type = take_number(&list, 1);
+	struct cursor name = take_vector(&list, 2);
+
+	if (ext.bad || ext.left || list.bad || list.left || name.bad || type != NAME_HOST)
+		return false;
+	if (hello->has_name || name.left == 0 || name.left > EGRESS_HELLO_NAME_MAX ||
+	    memchr(name.at, 0, name.left))
+		return false;
+	memcpy(hello->name, name.at, name.left);
+	hello->name[name.left] = '\0';
+	hello->name_len = name.left;
+	hello->has_name = true;
+	return true;
+}
+
+static bool read_alpn(struct cursor ext, struct egress_hello *hello)
+{
+	struct cursor list = take_vector(&ext, 2);
+	struct cursor walk = list;
+
+	if (ext.bad || ext.left || hello->alpn_len || list.left == 0 ||
+	    list.left > EGRESS_HELLO_ALPN_MAX)
+		return false;
+	while (walk.left && !walk.bad)
+		if (take_vector(&walk, 1).left == 0)
+			return false;
+	if (walk.bad)
+		return false;
+	memcpy(hello->alpn, list.at, list.left);
+	hello->alpn_len = list.left;
+	return true;
+}
+
+static bool read_versions(struct cursor ext, struct egress_hello *hello, bool *seen)
+{
+	struct cursor list = take_vector(&ext, 1);
+	uint16_t best = 0;
+
+	if (*seen || ext.bad || ext.left || list.left == 0 || list.left % 2)
+		return false;
+	*seen = true;
+	while (list.left) {
+		uint16_t version = (uint16_t)take_number(&list, 2);
+
+		/* 0x?A?A are placeholders that keep servers tolerant (RFC 8701). */
+		if (version >> 8 == 3 && version > best)
+			best = version;
+	}
+	hello->version = best;
+	return best != 0;
+}
+
+static const char *read_extensions(struct cursor all, struct egress_hello *hello)
+{
+	bool versions = false;
+
+	while (all.left && !all.bad) {
+		unsigned int type = take_number(&all, 2);
+		struct cursor ext = take_vector(&all, 2);
+
+		if (ext.bad)
+			return "bad_client_hello";
+		if (type == EXT_SERVER_NAME && !read_name(ext, hello))
+			return "bad_sni";
+		if (type == EXT_ALPN && !read_alpn(ext, hello))
+			return "bad_alpn";
+		if (type == EXT_VERSIONS && !read_versions(ext, hello, &versions))
+			return "bad_client_hello";
+		if (type == EXT_ECH || type == EXT_ESNI ||
+		    (type >= EXT_ECH_DRAFT_FIRST && type <= EXT_ECH_DRAFT_LAST))
+			hello->ech = true;
+	}
+	return all.bad ? "bad_client_hello" : NULL;
+}
+
+/* The handshake message without its header; what is wrong with it, or NULL. */
+static const char *read_message(const unsigned char *message, size_t len,
+				struct egress_hello *hello)
+{
+	struct cursor c = { .at = message, .left = len };
+	struct cursor session;
+	struct cursor ciphers;
+	struct cursor compression;
+	struct cursor extensions;
+
+	hello->version = (uint16_t)take_number(&c, 2);
+	(void)take(&c, RANDOM_LEN);
+	session = take_vector(&c, 1);
+	ciphers = take_vector(&c, 2);
+	compression = take_vector(&c, 1);
+	if (c.bad || hello->version >> 8 != 3 || session.left > SESSION_MAX || ciphers.left < 2 ||
+	    ciphers.left % 2 || compression.left == 0)
+		return "bad_client_hello";
+	if (c.left == 0)
+		return NULL; /* before TLS 1.2 there may be no extensions at all */
+	extensions = take_vector(&c, 2);
+	if (c.bad || c.left)
+		return "bad_client_hello";
+	return read_extensions(extensions, hello);
+}
+
+/* Copies the message together when it lies in several records. raw was scanned. */
+static const char *gather(struct koda_span raw, size_t need, struct egress_hello *hello)
+{
+	const unsigned char *p = (const unsigned char *)raw.ptr;
+	unsigned char message[EGRESS_HELLO_MAX];
+	size_t have = 0;
+	size_t at = 0;
+
+	while (have < need) {
+		size_t len = (size_t)p[at + 3] << 8 | p[at + 4];
+
+		memcpy(message + have, p + at + RECORD_HEAD, len);
+		have += len;
+		at += RECORD_HEAD + len;
+	}
+	return read_message(message + HANDSHAKE_HEAD, need - HANDSHAKE_HEAD, hello);
+}
+
+/* The length in the handshake header, which may itself be spread over records; 0: not there. */
+static uint32_t message_len(struct koda_span raw, uint32_t end)
+{
+	const unsigned char *p = (const unsigned char *)raw.ptr;
+	unsigned char head[HANDSHAKE_HEAD];
+	size_t have = 0;
+	size_t at = 0;
+
+	while (at < end && have < sizeof(head)) {
+		size_t len = (size_t)p[at + 3] << 8 | p[at + 4];
+
+		for (size_t i = 0; i < len && have < sizeof(head); i++)
+			head[have++] = p[at + RECORD_HEAD + i];
+		at += RECORD_HEAD + len;
+	}
+	if (have < sizeof(head))
+		return 0;
+	return HANDSHAKE_HEAD + ((uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3]);
+}
+
+/* The record at scan->at, of which at least one byte is there. */
+static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struct koda_span raw,
+					   const char **ret_code)
+{
+	const unsigned char *p = (const unsigned char *)raw.ptr + scan->at;
+	size_t left = raw.len - scan->at;
+	size_t len;
+
+	*ret_code = "bad_tls_record";
+	if (p[0] != RECORD_HANDSHAKE || (left > 1 && p[1] != 3))
+		return scan->at ? EGRESS_HELLO_BAD : EGRESS_HELLO_NOT_TLS;
+	if (left < RECORD_HEAD)
+		return EGRESS_HELLO_MORE;
+	len = (size_t)p[3] << 8 | p[4];
+	if (len == 0 || len > RECORD_MAX || scan->records == EGRESS_HELLO_RECORDS_MAX)
+		return EGRESS_HELLO_BAD;
+	/* The first byte of the message tells early whether this can become one. */
+	if (scan->have == 0 && left > RECORD_HEAD && p[RECORD_HEAD] != CLIENT_HELLO)
+		return EGRESS_HELLO_BAD;
+	if (scan->have + len > EGRESS_HELLO_MAX)
+		return EGRESS_HELLO_BAD;
+	if (left < RECORD_HEAD + len)
+		return EGRESS_HELLO_MORE;
+	scan->at += (uint32_t)(RECORD_HEAD + len);
+	scan->have += (uint32_t)len;
+	scan->records++;
+	return EGRESS_HELLO_DONE;
+}
+
+enum egress_hello_state egress_hello_read(struct egress_hello_scan *scan, struct koda_span raw,
+					  struct egress_hello *hello, const char **ret_code)
+{
+	while (scan->need == 0 || scan->have < scan->need) {
+		enum egress_hello_state state;
+
+		if (scan->at >= raw.len)
+			return EGRESS_HELLO_MORE;
+		state = scan_record(scan, raw, ret_code);
+		if (state != EGRESS_HELLO_DONE)
+			return state;
+		if (scan->need == 0)
+			scan->need = message_len(raw, scan->at);
+		if (scan->need > EGRESS_HELLO_MAX)
+			return EGRESS_HELLO_BAD;
+	}
+	*ret_code = "bad_client_hello";
+	*hello = (struct egress_hello){ .has_name = false };
+	/* Something else in the same record: no client does that before it had an answer. */
+	if (scan->have != scan->need)
+		return EGRESS_HELLO_BAD;
+	*ret_code = gather(raw, scan->need, hello);
+	return *ret_code ? EGRESS_HELLO_BAD : EGRESS_HELLO_DONE;
+}
+
+bool egress_hello_offers(const struct egress_hello *hello, const char *protocol)
+{
+	struct koda_span want = koda_span_of(protocol);
+	size_t at = 0;
+
+	while (at < hello->alpn_len) {
+		struct koda_span name = { hello->alpn + at + 1, (unsigned char)hello->alpn[at] };
+
+		if (koda_span_eq(name, want))
+			return true;
+		at += 1 + name.len;
+	}
+	return false;
+}
