@@ -12,7 +12,7 @@ packages=(
 	# the launcher: a C library that starts fast, and the kernel's headers
 	musl-tools linux-libc-dev
 	# manual, tests
-	scdoc libcmocka-dev bats
+	scdoc libcmocka-dev bats libhttp-parser-dev
 	# what make bench compares with
 	bubblewrap
 	# make lint

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* What is left of a long rule or host. */
-#define SHOWN_MAX 200
+#define SHOWN_MAX 128
 
 static const char *phrase_of(int status)
 {

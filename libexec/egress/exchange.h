@@ -52,7 +52,7 @@ enum egress_event {
 	EGRESS_EV_CLOSE        /* over: flush what was queued for the client, close everything */
 };
 
-/* A request that wants to go somewhere. Borrowed until the exchange is answered. */
+/* A request that wants to go somewhere. Borrowed until the next one, or the end of the exchange. */
 struct egress_request {
 	const struct koda_host *host;
 	uint16_t port;
@@ -110,9 +110,9 @@ enum egress_event egress_exchange_next(struct egress_exchange *x, struct egress_
  * exchange before. *route is copied; its auth has to live until the next call returns. */
 void egress_exchange_allowed(struct egress_exchange *x, bool reused,
 			     const struct egress_route *route);
-/* Or not: the client gets this answer, and the connection ends after it. Also valid any time after
- * WANT_ORIGIN, for a deadline that passed (504) or a connection that broke (502): when part of a
- * response was sent already, the client's connection is just ended. The refusal is copied, its
+/* Or not: the client gets this answer, and the connection ends after it. Also valid at any
+ * other time, for a deadline that passed (408, 504) or an origin that broke (502): when a response
+ * has begun already, the client's connection is just ended. The refusal is copied, its
  * rule cut at EGRESS_RULE_MAX. */
 #define EGRESS_RULE_MAX 256
 void egress_exchange_refused(struct egress_exchange *x, const struct egress_refusal *why);

@@ -201,7 +201,7 @@ static bool read_connection(struct egress_head *head, struct egress_refusal *why
 		}
 	}
 	head->upgrade = upgrade && upgrades == 1 && allowed && head->minor == 1 &&
-			head->framing == EGRESS_BODY_NONE;
+			head->length == 0 && head->framing != EGRESS_BODY_CHUNKED;
 	if (head->minor == 0)
 		head->close = true;
 	return true;

@@ -63,7 +63,7 @@ static void put_length(struct pen *pen, uint64_t length)
 }
 
 /* framed: the message may say how long its body is. */
-static void put_headers(struct pen *pen, const struct egress_head *head, bool framed)
+static void put_headers(struct pen *pen, const struct egress_head *head, bool framed, bool upgrade)
 {
 	for (size_t i = 0; i < head->count; i++) {
 		const struct egress_header *header = &head->headers[i];
@@ -82,7 +82,7 @@ static void put_headers(struct pen *pen, const struct egress_head *head, bool fr
 				put_text(pen, "Transfer-Encoding: chunked\r\n");
 			continue;
 		case EGRESS_NAME_UPGRADE:
-			if (!head->upgrade)
+			if (!upgrade)
 				continue;
 			break;
 		case EGRESS_NAME_OTHER:
@@ -98,9 +98,9 @@ static void put_headers(struct pen *pen, const struct egress_head *head, bool fr
 	}
 }
 
-static void put_connection(struct pen *pen, const struct egress_head *head, bool close)
+static void put_connection(struct pen *pen, bool upgrade, bool close)
 {
-	if (head->upgrade)
+	if (upgrade)
 		put_text(pen, "Connection: Upgrade\r\n");
 	else if (close)
 		put_text(pen, "Connection: close\r\n");
@@ -150,13 +150,13 @@ int egress_head_write_request(const struct egress_head *head, const struct egres
 	put_text(&pen, head->minor ? " HTTP/1.1\r\nHost: " : " HTTP/1.0\r\nHost: ");
 	put_text(&pen, authority);
 	put_text(&pen, "\r\n");
-	put_headers(&pen, head, true);
+	put_headers(&pen, head, true, head->upgrade);
 	if (route->via_proxy && route->auth.len) {
 		put_text(&pen, "Proxy-Authorization: ");
 		put(&pen, route->auth);
 		put_text(&pen, "\r\n");
 	}
-	put_connection(&pen, head, close);
+	put_connection(&pen, head->upgrade, close);
 	koda_buf_grew(out, (size_t)(pen.at - start));
 	return KODA_OK;
 }
@@ -165,6 +165,7 @@ int egress_head_write_response(const struct egress_head *head, bool close, struc
 {
 	/* RFC 9110 8.6: a length in these would be read by some and ignored by others. */
 	bool framed = head->status >= 200 && head->status != 204;
+	bool upgrade = head->upgrade && head->status == 101;
 	char line[32];
 	struct pen pen;
 	char *start;
@@ -179,8 +180,8 @@ int egress_head_write_response(const struct egress_head *head, bool close, struc
 	put(&pen, (struct koda_span){ line, len < 0 ? 0 : (size_t)len });
 	put(&pen, head->reason);
 	put_text(&pen, "\r\n");
-	put_headers(&pen, head, framed);
-	put_connection(&pen, head, close);
+	put_headers(&pen, head, framed, upgrade);
+	put_connection(&pen, upgrade, close);
 	koda_buf_grew(out, (size_t)(pen.at - start));
 	return KODA_OK;
 }

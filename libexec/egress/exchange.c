@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* T-70. Requests: read, asked for one by one, refused. What flows afterwards is exchange_flow.c. */
+#include "exchange.h"
+
+#include "exchange_state.h"
+#include "http_parse.h"
+
+/* A head's buffer that grew beyond this is not kept for the next request. */
+#define KEEP_MAX ((size_t)8192)
+
+struct egress_exchange *egress_exchange_new(const struct koda_host *fixed, uint16_t port)
+{
+	struct egress_exchange *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	if (fixed) {
+		x->fixed = true;
+		x->fixed_host = *fixed;
+		x->fixed_port = port;
+	}
+	for (int side = 0; side < 2; side++)
+		x->out[side].buf.max = EGRESS_HEAD_MAX + EGRESS_HEAD_EXTRA + EGRESS_ANSWER_MAX;
+	return x;
+}
+
+void egress_exchange_free(struct egress_exchange *x)
+{
+	if (!x)
+		return;
+	koda_buf_clear(&x->out[EGRESS_CLIENT].buf);
+	koda_buf_clear(&x->out[EGRESS_ORIGIN].buf);
+	free(x);
+}
+
+void egress_text_reset(struct egress_text *text)
+{
+	if (text->buf.cap > KEEP_MAX)
+		koda_buf_clear(&text->buf);
+	text->buf.len = 0;
+	text->sent = 0;
+}
+
+bool egress_exchange_flush(struct egress_exchange *x, enum egress_side side,
+			   struct egress_port port[static 2], struct egress_output *out)
+{
+	struct egress_text *text = &x->out[side];
+	size_t len = text->buf.len - text->sent;
+
+	if (len > port[side].room)
+		len = port[side].room;
+	if (len == 0)
+		return false;
+	out->side = side;
+	out->bytes = (struct koda_span){ text->buf.ptr + text->sent, len };
+	text->sent += len;
+	port[side].room -= len;
+	return true;
+}
+
+void egress_exchange_pass(struct egress_port port[static 2], enum egress_side from, size_t len,
+			  struct egress_output *out)
+{
+	enum egress_side to = from == EGRESS_CLIENT ? EGRESS_ORIGIN : EGRESS_CLIENT;
+
+	out->side = to;
+	out->bytes = (struct koda_span){ port[from].in.ptr, len };
+	port[from].in = koda_span_skip(port[from].in, len);
+	port[to].room -= len;
+}
+
+void egress_exchange_fail(struct egress_exchange *x, const struct egress_refusal *why)
+{
+	char authority[EGRESS_AUTHORITY_MAX] = "";
+	char answer[EGRESS_ANSWER_MAX];
+	size_t len;
+
+	if (x->state == EGRESS_STATE_END)
+		return;
+	x->drop_origin = x->has_origin;
+	/* An upgraded connection was logged when it became one. */
+	x->log_due = x->state != EGRESS_STATE_RAW || x->log_due;
+	x->state = EGRESS_STATE_END;
+	x->refused = true;
+	x->refusal = *why;
+	if (why->rule.len > sizeof(x->rule))
+		x->refusal.rule.len = sizeof(x->rule);
+	if (x->refusal.rule.len)
+		memcpy(x->rule, why->rule.ptr, x->refusal.rule.len);
+	x->refusal.rule.ptr = x->rule;
+	if (x->answered) {
+		/* Too late for another answer: the client sees the one it has cut short. */
+		egress_text_reset(&x->out[EGRESS_CLIENT]);
+		return;
+	}
+	if (x->has_request)
+		(void)egress_head_authority(&x->host, x->port, authority);
+	len = egress_answer(&x->refusal, koda_span_of(authority), x->is_head, answer);
+	/* Behind an interim response that may be on its way. */
+	if (koda_buf_add(&x->out[EGRESS_CLIENT].buf, answer, len) == KODA_OK)
+		x->status = x->refusal.status;
+}
+
+void egress_exchange_allowed(struct egress_exchange *x, bool reused,
+			     const struct egress_route *route)
+{
+	if (x->state != EGRESS_STATE_ASKED)
+		return;
+	x->route = *route;
+	x->reused = reused;
+	x->has_origin = true;
+	x->state = EGRESS_STATE_BEGIN;
+}
+
+void egress_exchange_refused(struct egress_exchange *x, const struct egress_refusal *why)
+{
+	egress_exchange_fail(x, why);
+}
+
+bool egress_exchange_is_ours(const struct egress_exchange *x, struct egress_head *head,
+			     struct egress_refusal *why)
+{
+	if (!x->fixed) {
+		if (head->form == EGRESS_FORM_AUTHORITY)
+			return true;
+		if (head->form != EGRESS_FORM_ABSOLUTE)
+			return egress_http_refuse(why, 400, "not_a_proxy_request",
+						  "this is a proxy: ask for a full http URL, or "
+						  "CONNECT");
+		if (head->tls)
+			return egress_http_refuse(why, 400, "https_needs_connect",
+						  "https goes through CONNECT only");
+		return true;
+	}
+	if (head->form == EGRESS_FORM_AUTHORITY)
+		return egress_http_refuse(why, 405, "nested_connect",
+					  "CONNECT is not possible inside a tunnel");
+	if (!head->has_host)
+		return egress_http_refuse(why, 400, "bad_host", "there is no Host header");
+	if (head->port == 0)
+		head->port = 443;
+	/* T-70. A tunnel was allowed for one host; its requests are for that host. */
+	if (head->port != x->fixed_port || !egress_head_same_host(&head->host, &x->fixed_host) ||
+	    (head->form == EGRESS_FORM_ABSOLUTE && !head->tls))
+		return egress_http_refuse(why, 421, "host_mismatch",
+					  "the request is for another host than its tunnel");
+	head->tls = true;
+	return true;
+}
+
+static void keep_request(struct egress_exchange *x, const struct egress_head *head)
+{
+	struct koda_span path = head->path;
+	const char *query = path.len ? memchr(path.ptr, '?', path.len) : NULL;
+
+	if (query)
+		path.len = (size_t)(query - path.ptr);
+	if (path.len == 0)
+		path = koda_span_of(head->form == EGRESS_FORM_AUTHORITY ? "" : "/");
+	if (path.len > sizeof(x->path))
+		path.len = sizeof(x->path);
+	if (path.len)
+		memcpy(x->path, path.ptr, path.len);
+	x->path_len = path.len;
+	x->host = head->host;
+	x->port = head->port;
+	x->tls = head->tls;
+	x->minor = head->minor;
+	x->close = head->close;
+	x->upgrade = head->upgrade;
+	x->is_safe = head->framing == EGRESS_BODY_NONE && !head->upgrade &&
+		     (x->is_head || koda_span_is(head->method, "GET") ||
+		      koda_span_is(head->method, "OPTIONS"));
+	x->has_request = true;
+}
+
+static void keep_method(struct egress_exchange *x, struct koda_span method)
+{
+	if (method.len)
+		memcpy(x->method, method.ptr, method.len);
+	x->method_len = method.len;
+	x->is_head = koda_span_is(method, "HEAD");
+}
+
+static void request_reset(struct egress_exchange *x)
+{
+	egress_text_reset(&x->out[EGRESS_ORIGIN]);
+	egress_text_reset(&x->out[EGRESS_CLIENT]);
+	x->scan[EGRESS_CLIENT] = (struct egress_head_scan){ 0 };
+	x->finished = false;
+	x->has_request = false;
+	x->is_head = false;
+	x->method_len = 0;
+	x->path_len = 0;
+	x->bytes[EGRESS_CLIENT] = 0;
+	x->bytes[EGRESS_ORIGIN] = 0;
+	x->retry = false;
+	x->interim = 0;
+	x->answered = false;
+	x->status = 0;
+	x->origin_close = false;
+}
+
+/* A head is there as a whole. */
+static bool head_complete(struct egress_exchange *x, struct koda_span bytes)
+{
+	struct egress_refusal why;
+	struct egress_head head;
+	bool ok = egress_head_request(bytes, &head, &why);
+
+	keep_method(x, head.method);
+	if (!ok || !egress_exchange_is_ours(x, &head, &why)) {
+		egress_exchange_fail(x, &why);
+		return false;
+	}
+	keep_request(x, &head);
+	x->head_len = bytes.len;
+	x->state = EGRESS_STATE_ASK;
+	return true;
+}
+
+/* HEAD. True: *ret_event is to be told. */
+static bool next_head(struct egress_exchange *x, struct egress_port port[static 2],
+		      enum egress_event *ret_event)
+{
+	struct egress_port *client = &port[EGRESS_CLIENT];
+	struct egress_refusal why;
+	size_t len;
+
+	/* An origin that talks without being asked, or has gone, is of no more use. */
+	if (x->has_origin && (port[EGRESS_ORIGIN].eof || port[EGRESS_ORIGIN].in.len)) {
+		x->drop_origin = true;
+		return false;
+	}
+	if (client->in.len == 0) {
+		if (client->eof) {
+			x->drop_origin = x->has_origin;
+			x->state = EGRESS_STATE_END;
+			return false;
+		}
+		*ret_event = EGRESS_EV_WAIT;
+		return true;
+	}
+	switch (egress_head_find(&x->scan[EGRESS_CLIENT], client->in, &len, &why)) {
+	case EGRESS_DONE:
+		(void)head_complete(x, (struct koda_span){ client->in.ptr, len });
+		return false;
+	case EGRESS_BAD:
+		egress_exchange_fail(x, &why);
+		return false;
+	case EGRESS_MORE:
+		break;
+	}
+	if (client->eof) {
+		egress_http_refuse(&why, 400, "truncated", "the request ends in its head");
+		egress_exchange_fail(x, &why);
+		return false;
+	}
+	*ret_event = EGRESS_EV_WAIT;
+	return true;
+}
+
+static void fill_request(const struct egress_exchange *x, struct egress_request *request)
+{
+	*request = (struct egress_request){
+		.host = &x->host,
+		.port = x->port,
+		.tls = x->tls,
+		.method = { x->method, x->method_len },
+		.path = { x->path, x->path_len },
+		.retry = x->retry,
+	};
+}
+
+/* ASK: CONNECT ends the exchange, everything else is asked for. */
+static enum egress_event ask(struct egress_exchange *x, struct egress_port port[static 2],
+			     struct egress_output *out)
+{
+	fill_request(x, &out->request);
+	if (!koda_span_is(out->request.method, "CONNECT")) {
+		x->state = EGRESS_STATE_ASKED;
+		return EGRESS_EV_WANT_ORIGIN;
+	}
+	port[EGRESS_CLIENT].in = koda_span_skip(port[EGRESS_CLIENT].in, x->head_len);
+	x->state = EGRESS_STATE_END;
+	return EGRESS_EV_CONNECT;
+}
+
+static void fill_record(const struct egress_exchange *x, struct egress_record *record)
+{
+	*record = (struct egress_record){
+		.method = { x->method, x->method_len },
+		.path = { x->path, x->path_len },
+		.host = x->has_request ? &x->host : NULL,
+		.port = x->has_request ? x->port : 0,
+		.tls = x->has_request && x->tls,
+		.status = x->status,
+		.refusal = x->refused ? &x->refusal : NULL,
+		.sent = x->bytes[EGRESS_CLIENT],
+		.received = x->bytes[EGRESS_ORIGIN],
+	};
+}
+
+/* END: the answer, then the end. */
+static enum egress_event next_end(struct egress_exchange *x, struct egress_port port[static 2],
+				  struct egress_output *out)
+{
+	if (egress_exchange_flush(x, EGRESS_CLIENT, port, out))
+		return EGRESS_EV_SEND;
+	return egress_exchange_pending(x, EGRESS_CLIENT) ? EGRESS_EV_WAIT : EGRESS_EV_CLOSE;
+}
+
+enum egress_event egress_exchange_next(struct egress_exchange *x, struct egress_port port[static 2],
+				       struct egress_output *out)
+{
+	enum egress_event event = EGRESS_EV_WAIT;
+
+	/* Each turn that tells nothing moves to another state, and none of them leads back here
+	 * without taking input. */
+	for (;;) {
+		if (x->drop_origin) {
+			x->drop_origin = false;
+			x->has_origin = false;
+			port[EGRESS_ORIGIN] = (struct egress_port){ .room = 0 };
+			return EGRESS_EV_DROP_ORIGIN;
+		}
+		if (x->log_due) {
+			x->log_due = false;
+			fill_record(x, &out->record);
+			return EGRESS_EV_LOG;
+		}
+		switch (x->state) {
+		case EGRESS_STATE_HEAD:
+			if (x->finished)
+				request_reset(x);
+			if (next_head(x, port, &event))
+				return event;
+			break;
+		case EGRESS_STATE_ASK:
+			return ask(x, port, out);
+		case EGRESS_STATE_ASKED:
+			return EGRESS_EV_WAIT;
+		case EGRESS_STATE_BEGIN:
+			egress_exchange_begin(x, port);
+			break;
+		case EGRESS_STATE_FLOW:
+			if (egress_exchange_flow(x, port, out, &event))
+				return event;
+			break;
+		case EGRESS_STATE_RAW:
+			if (egress_exchange_raw(x, port, out, &event))
+				return event;
+			break;
+		case EGRESS_STATE_END:
+			return next_end(x, port, out);
+		}
+	}
+}
+
+enum egress_phase egress_exchange_phase(const struct egress_exchange *x,
+					const struct egress_port port[static 2])
+{
+	switch (x->state) {
+	case EGRESS_STATE_HEAD:
+		return port[EGRESS_CLIENT].in.len ? EGRESS_PHASE_HEAD : EGRESS_PHASE_IDLE;
+	case EGRESS_STATE_ASK:
+	case EGRESS_STATE_ASKED:
+		return EGRESS_PHASE_ORIGIN;
+	case EGRESS_STATE_BEGIN:
+	case EGRESS_STATE_FLOW:
+		return x->answered ? EGRESS_PHASE_RESPONSE : EGRESS_PHASE_REQUEST;
+	case EGRESS_STATE_RAW:
+		return EGRESS_PHASE_RAW;
+	case EGRESS_STATE_END:
+		break;
+	}
+	return EGRESS_PHASE_OVER;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* T-70. A request and its response on their way. Bodies pass through uncopied, as far as there is
+ * room on the other side. */
+#include "exchange_state.h"
+#include "http_parse.h"
+
+static const struct egress_refusal broken = { .status = 502,
+					      .code = "internal",
+					      .text = "the proxy ran out of memory" };
+
+static void fail(struct egress_exchange *x, int status, const char *code, const char *text)
+{
+	struct egress_refusal why;
+
+	egress_http_refuse(&why, status, code, text);
+	egress_exchange_fail(x, &why);
+}
+
+enum step {
+	STEP_NOTHING = 0, /* no input, or no room */
+	STEP_SEND,
+	STEP_BAD
+};
+
+/* Passes on what is there of a body. */
+static enum step pass_body(struct egress_exchange *x, enum egress_side from,
+			   struct egress_port port[static 2], struct egress_output *out)
+{
+	enum egress_side to = from == EGRESS_CLIENT ? EGRESS_ORIGIN : EGRESS_CLIENT;
+	struct koda_span in = port[from].in;
+	enum egress_parse parse;
+	size_t used;
+
+	if (in.len > port[to].room)
+		in.len = port[to].room;
+	if (in.len == 0)
+		return STEP_NOTHING;
+	parse = egress_body_feed(&x->body[from], in, &used);
+	if (used > 0) {
+		/* What comes before a bad byte is good; the bad one is met again next time. */
+		egress_exchange_pass(port, from, used, out);
+		x->bytes[from] += used;
+		return STEP_SEND;
+	}
+	return parse == EGRESS_BAD ? STEP_BAD : STEP_NOTHING;
+}
+
+static bool request_done(const struct egress_exchange *x)
+{
+	return egress_body_may_end(&x->body[EGRESS_CLIENT]) &&
+	       !egress_exchange_pending(x, EGRESS_ORIGIN);
+}
+
+/* Head, then body of the request. True: *ret_event is to be told. */
+static bool send_request(struct egress_exchange *x, struct egress_port port[static 2],
+			 struct egress_output *out, enum egress_event *ret_event)
+{
+	*ret_event = EGRESS_EV_SEND;
+	if (egress_exchange_flush(x, EGRESS_ORIGIN, port, out))
+		return true;
+	if (egress_exchange_pending(x, EGRESS_ORIGIN) ||
+	    egress_body_may_end(&x->body[EGRESS_CLIENT]))
+		return false;
+	switch (pass_body(x, EGRESS_CLIENT, port, out)) {
+	case STEP_SEND:
+		return true;
+	case STEP_BAD:
+		fail(x, 400, "bad_chunk", "the request's body is not properly chunked");
+		return false;
+	case STEP_NOTHING:
+		break;
+	}
+	if (port[EGRESS_CLIENT].eof && port[EGRESS_CLIENT].in.len == 0)
+		fail(x, 400, "truncated", "the request ends in its body");
+	return false;
+}
+
+/* The origin has closed, or cannot be understood any more, before its response began. */
+static void origin_gone(struct egress_exchange *x)
+{
+	/* RFC 9110 9.2.2: a kept connection may close under a request that never arrived. */
+	if (x->reused && x->is_safe && x->interim == 0 && !x->retry) {
+		x->retry = true;
+		x->drop_origin = true;
+		x->state = EGRESS_STATE_ASK;
+		return;
+	}
+	fail(x, 502, "origin_closed", "the origin closed the connection without an answer");
+}
+
+/* BEGIN: writes the request for the origin, from the same bytes that were judged. */
+void egress_exchange_begin(struct egress_exchange *x, struct egress_port port[static 2])
+{
+	struct egress_port *client = &port[EGRESS_CLIENT];
+	struct egress_text *text = &x->out[EGRESS_ORIGIN];
+	struct egress_refusal why = broken;
+	struct egress_head head;
+
+	x->scan[EGRESS_ORIGIN] = (struct egress_head_scan){ 0 };
+	x->state = EGRESS_STATE_FLOW;
+	if (x->retry) {
+		text->sent = 0;
+		if (x->reused)
+			origin_gone(x);
+		return;
+	}
+	egress_text_reset(text);
+	if (client->in.len < x->head_len ||
+	    !egress_head_request((struct koda_span){ client->in.ptr, x->head_len }, &head, &why) ||
+	    !egress_exchange_is_ours(x, &head, &why) ||
+	    !egress_head_same_host(&head.host, &x->host) || head.port != x->port ||
+	    egress_head_write_request(&head, &x->route, x->close, &text->buf) < 0) {
+		egress_exchange_fail(x, &why);
+		return;
+	}
+	client->in = koda_span_skip(client->in, x->head_len);
+	egress_body_init(&x->body[EGRESS_CLIENT], head.framing, head.length);
+	/* Something came before the request left: an answer to nothing. */
+	if (x->reused && (port[EGRESS_ORIGIN].in.len || port[EGRESS_ORIGIN].eof))
+		origin_gone(x);
+}
+
+/* What was written before has been sent. */
+static bool write_response(struct egress_exchange *x, const struct egress_head *head, bool close)
+{
+	struct egress_text *text = &x->out[EGRESS_CLIENT];
+
+	egress_text_reset(text);
+	if (egress_head_write_response(head, close, &text->buf) == KODA_OK)
+		return true;
+	egress_exchange_fail(x, &broken);
+	return false;
+}
+
+/* 101: both sides have agreed to speak something else. */
+static void upgraded(struct egress_exchange *x, const struct egress_head *head)
+{
+	if (!x->upgrade || !head->upgrade) {
+		fail(x, 502, "bad_upgrade", "the origin switched protocols without being asked to");
+		return;
+	}
+	if (!write_response(x, head, false))
+		return;
+	x->answered = true;
+	x->status = head->status;
+	x->state = EGRESS_STATE_RAW;
+	x->log_due = true;
+}
+
+static void interim(struct egress_exchange *x, const struct egress_head *head)
+{
+	if (++x->interim > EGRESS_INTERIM_MAX) {
+		fail(x, 502, "too_many_interim", "the origin sends interim answers only");
+		return;
+	}
+	/* HTTP/1.0 does not know them. */
+	if (x->minor == 1)
+		(void)write_response(x, head, false);
+}
+
+static void final(struct egress_exchange *x, const struct egress_head *head)
+{
+	enum egress_framing framing = egress_head_response_body(head, x->is_head);
+
+	if (head->status == 407) {
+		fail(x, 502, "upstream_auth", "the upstream proxy does not accept our credentials");
+		return;
+	}
+	if (x->minor == 0 && framing == EGRESS_BODY_CHUNKED) {
+		fail(x, 502, "bad_framing", "the origin's answer is not for HTTP/1.0");
+		return;
+	}
+	/* A request that was answered before it was sent leaves bytes that nobody can place. */
+	if (framing == EGRESS_BODY_CLOSE || !request_done(x))
+		x->close = true;
+	x->origin_close = head->close || framing == EGRESS_BODY_CLOSE;
+	if (!write_response(x, head, x->close))
+		return;
+	x->answered = true;
+	x->status = head->status;
+	egress_body_init(&x->body[EGRESS_ORIGIN], framing, head->length);
+}
+
+/* The head of a response, interim or final. True: *ret_event is to be told (WAIT). */
+static bool read_response(struct egress_exchange *x, struct egress_port port[static 2])
+{
+	struct egress_port *origin = &port[EGRESS_ORIGIN];
+	struct egress_refusal why;
+	struct egress_head head;
+	enum egress_parse parse;
+	size_t len = 0;
+
+	parse = egress_head_find(&x->scan[EGRESS_ORIGIN], origin->in, &len, &why);
+	if (parse == EGRESS_MORE) {
+		if (!origin->eof)
+			return true;
+		if (origin->in.len)
+			fail(x, 502, "origin_closed", "the origin's answer ends in its head");
+		else
+			origin_gone(x);
+		return false;
+	}
+	if (parse == EGRESS_BAD ||
+	    !egress_head_response((struct koda_span){ origin->in.ptr, len }, &head, &why)) {
+		why.status = 502;
+		egress_exchange_fail(x, &why);
+		return false;
+	}
+	x->scan[EGRESS_ORIGIN] = (struct egress_head_scan){ 0 };
+	if (head.status == 101)
+		upgraded(x, &head);
+	else if (head.status < 200)
+		interim(x, &head);
+	else
+		final(x, &head);
+	origin->in = koda_span_skip(origin->in, len);
+	return false;
+}
+
+/* The response has been sent whole. */
+static void finish(struct egress_exchange *x)
+{
+	x->log_due = true;
+	x->drop_origin = x->origin_close || x->close;
+	x->state = x->close ? EGRESS_STATE_END : EGRESS_STATE_HEAD;
+	x->finished = true;
+}
+
+/* The body of the response. */
+static bool send_response(struct egress_exchange *x, struct egress_port port[static 2],
+			  struct egress_output *out, enum egress_event *ret_event)
+{
+	struct egress_body *body = &x->body[EGRESS_ORIGIN];
+	bool ended = port[EGRESS_ORIGIN].eof && port[EGRESS_ORIGIN].in.len == 0;
+
+	switch (pass_body(x, EGRESS_ORIGIN, port, out)) {
+	case STEP_SEND:
+		*ret_event = EGRESS_EV_SEND;
+		return true;
+	case STEP_BAD:
+		fail(x, 502, "bad_chunk", "the origin's answer is not properly chunked");
+		return false;
+	case STEP_NOTHING:
+		break;
+	}
+	if (body->framing == EGRESS_BODY_CLOSE ? ended : egress_body_may_end(body)) {
+		finish(x);
+		return false;
+	}
+	if (ended) {
+		fail(x, 502, "origin_closed", "the origin's answer ends in its body");
+		return false;
+	}
+	*ret_event = EGRESS_EV_WAIT;
+	return true;
+}
+
+bool egress_exchange_flow(struct egress_exchange *x, struct egress_port port[static 2],
+			  struct egress_output *out, enum egress_event *ret_event)
+{
+	if (send_request(x, port, out, ret_event))
+		return true;
+	if (x->state != EGRESS_STATE_FLOW)
+		return false;
+	*ret_event = EGRESS_EV_SEND;
+	if (egress_exchange_flush(x, EGRESS_CLIENT, port, out))
+		return true;
+	*ret_event = EGRESS_EV_WAIT;
+	if (egress_exchange_pending(x, EGRESS_CLIENT))
+		return true;
+	if (x->answered)
+		return send_response(x, port, out, ret_event);
+	return read_response(x, port);
+}
+
+bool egress_exchange_raw(struct egress_exchange *x, struct egress_port port[static 2],
+			 struct egress_output *out, enum egress_event *ret_event)
+{
+	*ret_event = EGRESS_EV_SEND;
+	if (egress_exchange_flush(x, EGRESS_CLIENT, port, out))
+		return true;
+	*ret_event = EGRESS_EV_WAIT;
+	if (egress_exchange_pending(x, EGRESS_CLIENT))
+		return true;
+	if (!x->raw_told) {
+		x->raw_told = true;
+		*ret_event = EGRESS_EV_RAW;
+		return true;
+	}
+	for (int i = 0; i < 2; i++) {
+		enum egress_side from = i ? EGRESS_ORIGIN : EGRESS_CLIENT;
+		enum egress_side to = i ? EGRESS_CLIENT : EGRESS_ORIGIN;
+		size_t len = port[from].in.len;
+
+		if (len > port[to].room)
+			len = port[to].room;
+		if (len > 0) {
+			egress_exchange_pass(port, from, len, out);
+			*ret_event = EGRESS_EV_SEND;
+			return true;
+		}
+		if (port[from].eof && port[from].in.len == 0 && !x->shut[to]) {
+			x->shut[to] = true;
+			out->side = to;
+			*ret_event = EGRESS_EV_SHUT;
+			return true;
+		}
+	}
+	if (x->shut[0] && x->shut[1]) {
+		x->state = EGRESS_STATE_END;
+		return false;
+	}
+	return true;
+}
