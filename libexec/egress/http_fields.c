@@ -207,13 +207,28 @@ static bool read_connection(struct egress_head *head, struct egress_refusal *why
 	return true;
 }
 
+/* Tabs may stand behind a value, but there are readers that take them for a part of it; where that
+ * would change the framing, they have to go. The byte behind a value is a blank or CR. */
+static bool has_tab_behind(struct koda_span value)
+{
+	const char *p = value.ptr + value.len;
+
+	while (*p == ' ')
+		p++;
+	return *p == '\t';
+}
+
 static bool read_meaning(const struct egress_header *header, struct egress_head *head,
 			 bool *connection, struct egress_refusal *why)
 {
 	switch (header->kind) {
 	case EGRESS_NAME_CONTENT_LENGTH:
+		if (has_tab_behind(header->value))
+			return bad_framing(why, "Content-Length has a tab behind it");
 		return read_length(header->value, head, why);
 	case EGRESS_NAME_TRANSFER_ENCODING:
+		if (has_tab_behind(header->value))
+			return bad_framing(why, "Transfer-Encoding has a tab behind it");
 		return read_coding(header->value, head, why);
 	case EGRESS_NAME_CONNECTION:
 		*connection = true;
