@@ -27,8 +27,8 @@ struct scene {
 	const char *name;
 	const char *client;
 	bool client_closes;
-	const char *fixed; /* host of a terminated connection; NULL: plain */
-	const char *refuse; /* host that the owner refuses */
+	const char *fixed;            /* host of a terminated connection; NULL: plain */
+	const char *refuse;           /* host that the owner refuses */
 	const struct origin *origins; /* one after the other, ended by sends == NULL */
 	const char *to_client;
 	const char *to_origins; /* all of them, "|" between connections */
@@ -46,9 +46,9 @@ struct play {
 	size_t room;
 	struct koda_span client; /* all of it */
 	size_t client_at;        /* bytes that have arrived */
-	char *origin_text; /* what it sends, without the tabs */
+	char *origin_text;       /* what it sends, without the tabs */
 	size_t origin_at;
-	size_t origin_from; /* where in to_origins its bytes begin */
+	size_t origin_from;  /* where in to_origins its bytes begin */
 	char connected[300]; /* where the present one is */
 	struct koda_buf to_client;
 	struct koda_buf to_origins;
@@ -184,8 +184,8 @@ static inline bool play_events(struct play *p, enum egress_event *ret_last)
 			p->origin = NULL;
 			break;
 		case EGRESS_EV_SHUT:
-			assert_int_equal(koda_buf_add(out.side == EGRESS_CLIENT ? &p->to_client :
-										  &p->to_origins,
+			assert_int_equal(koda_buf_add(out.side == EGRESS_CLIENT ? &p->to_client
+										: &p->to_origins,
 						      "$", 1),
 					 0);
 			break;
@@ -269,8 +269,13 @@ static inline void check_scene(const struct scene *scene)
 	static const struct {
 		size_t piece;
 		size_t room;
-	} ways[] = { { SCENE_MAX, SCENE_MAX }, { 1, SCENE_MAX }, { SCENE_MAX, 1 }, { 1, 1 },
-		     { 2, 3 },                 { 7, 5 },         { 64, 17 } };
+	} ways[] = { { SCENE_MAX, SCENE_MAX },
+		     { 1, SCENE_MAX },
+		     { SCENE_MAX, 1 },
+		     { 1, 1 },
+		     { 2, 3 },
+		     { 7, 5 },
+		     { 64, 17 } };
 
 	KODA_EACH(way, ways) {
 		struct play p;

@@ -33,7 +33,9 @@ static void answers_each_status(void **state)
 {
 	(void)state;
 	KODA_EACH(status, statuses) {
-		struct egress_refusal why = { .status = *status, .code = "some_code", .text = "Why" };
+		struct egress_refusal why = { .status = *status,
+					      .code = "some_code",
+					      .text = "Why" };
 		char out[EGRESS_ANSWER_MAX];
 		struct egress_head head;
 		size_t len = egress_answer(&why, koda_span_of("a.example:443"), false, out);

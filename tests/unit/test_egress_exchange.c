@@ -22,26 +22,23 @@ static const struct scene scenes[] = {
 	{ .name = "kept alive, another origin",
 	  .client = GET("a.example", "/1") GET("b.example", "/2"),
 	  .client_closes = true,
-	  .origins = (const struct origin[]){ { .sends = OK2 },
-					      { .sends = OK2 },
-					      { NULL } },
+	  .origins = (const struct origin[]){ { .sends = OK2 }, { .sends = OK2 }, { NULL } },
 	  .to_client = OK2 OK2,
 	  .to_origins = GOT("a.example", "/1") "|" GOT("b.example", "/2"),
 	  .log = "GET a.example:80/1 200 - 0/2\nGET b.example:80/2 200 - 0/2\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "origin closes after each",
 	  .client = GET("a.example", "/1") GET("a.example", "/2"),
-	  .origins =
-		  (const struct origin[]){
-			  { .sends = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
-			    .closes = true },
-			  { .sends = OK2 },
-			  { NULL } },
+	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\nContent-Length: "
+							 "2\r\nConnection: close\r\n\r\nok",
+						.closes = true },
+					      { .sends = OK2 },
+					      { NULL } },
 	  .to_client = OK2 OK2,
 	  .to_origins = GOT("a.example", "/1") "|" GOT("a.example", "/2") },
 	{ .name = "client wants to close",
-	  .client = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n" GET(
-		  "a.example", "/2"),
+	  .client = "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: "
+		    "close\r\n\r\n" GET("a.example", "/2"),
 	  .origins = (const struct origin[]){ { .sends = OK2 }, { NULL } },
 	  .to_client = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
 	  .to_origins = "GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n",
@@ -62,8 +59,9 @@ static const struct scene scenes[] = {
 	  .to_client = OK2,
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "body with a length",
-	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\n"
-		    "hello" GET("a.example", "/2"),
+	  .client =
+		  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\n"
+		  "hello" GET("a.example", "/2"),
 	  .origins = (const struct origin[]){ { .sends = OK2, .after = 60 }, { NULL } },
 	  .to_client = OK2,
 	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhello" GOT(
@@ -98,20 +96,22 @@ static const struct scene scenes[] = {
 	{ .name = "100-continue",
 	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nExpect: 100-continue\r\n"
 		    "Content-Length: 2\r\n\r\nhi",
-	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 100 Continue\r\n\r\n"
-							 "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK2,
-						.after = 79 },
-					      { NULL } },
+	  .origins =
+		  (const struct origin[]){ { .sends = "HTTP/1.1 100 Continue\r\n\r\n"
+						      "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK2,
+					     .after = 79 },
+					   { NULL } },
 	  .to_client = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK2,
 	  .log = "POST a.example:80/ 200 - 2/2\n" },
 	{ .name = "upgrade",
 	  .client = "GET http://a.example/ws HTTP/1.1\r\nHost: a.example\r\nConnection: upgrade\r\n"
 		    "Upgrade: websocket\r\n\r\nfrom client",
 	  .client_closes = true,
-	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\n"
-							 "Connection: Upgrade\r\n\r\nfrom origin",
-						.closes = true },
-					      { NULL } },
+	  .origins =
+		  (const struct origin[]){ { .sends = "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\n"
+						      "Connection: Upgrade\r\n\r\nfrom origin",
+					     .closes = true },
+					   { NULL } },
 	  .to_client = "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
 		       "from origin$",
 	  .to_origins = "GET /ws HTTP/1.1\r\nHost: a.example\r\nUpgrade: websocket\r\n"

@@ -23,8 +23,9 @@ static const struct scene scenes[] = {
 	  .log = "GET a.example:80/ 200 - 0/2\nGET x.example:80/ 403 net.denied_domains 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "request hidden in a length body is not looked at",
-	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 45\r\n\r\n"
-		    "GET http://x.example/ HTTP/1.1\r\nHost: x.examp",
+	  .client =
+		  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 45\r\n\r\n"
+		  "GET http://x.example/ HTTP/1.1\r\nHost: x.examp",
 	  .refuse = "x.example",
 	  .origins = (const struct origin[]){ { .sends = OK2, .after = 101 }, { NULL } },
 	  .to_client = OK2,
@@ -65,7 +66,8 @@ static const struct scene scenes[] = {
 	  .log = "GET - 400 https_needs_connect 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "body cut short",
-	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhe",
+	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: "
+		    "5\r\n\r\nhe",
 	  .client_closes = true,
 	  .origins = (const struct origin[]){ { .sends = OK2, .after = 99 }, { NULL } },
 	  .log = "POST a.example:80/ 400 truncated 2/0\n",
@@ -85,16 +87,18 @@ static const struct scene scenes[] = {
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "origin closes in its head",
 	  .client = GET("a.example", "/"),
-	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\nCont", .closes = true },
-					      { NULL } },
+	  .origins =
+		  (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\nCont", .closes = true },
+					   { NULL } },
 	  .log = "GET a.example:80/ 502 origin_closed 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "origin closes in its body",
 	  .client = GET("a.example", "/"),
 	  .origins =
-		  (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
-					     .closes = true },
-					   { NULL } },
+		  (const struct origin[]){
+			  { .sends = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+			    .closes = true },
+			  { NULL } },
 	  .to_client = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
 	  .log = "GET a.example:80/ 200 origin_closed 0/2\n",
 	  .end = EGRESS_EV_CLOSE },
@@ -127,9 +131,10 @@ static const struct scene scenes[] = {
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "101 without being asked",
 	  .client = GET("a.example", "/"),
-	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 101 Yes\r\nConnection: upgrade\r\n"
-							 "Upgrade: websocket\r\n\r\n" },
-					      { NULL } },
+	  .origins =
+		  (const struct origin[]){ { .sends = "HTTP/1.1 101 Yes\r\nConnection: upgrade\r\n"
+						      "Upgrade: websocket\r\n\r\n" },
+					   { NULL } },
 	  .log = "GET a.example:80/ 502 bad_upgrade 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "chunked answer to HTTP/1.0",
@@ -155,7 +160,8 @@ static const struct scene scenes[] = {
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "terminated, another host in the second request",
 	  .fixed = "a.example",
-	  .client = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\nGET / HTTP/1.1\r\nHost: b.example\r\n\r\n",
+	  .client = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\nGET / HTTP/1.1\r\nHost: "
+		    "b.example\r\n\r\n",
 	  .origins = (const struct origin[]){ { .sends = OK2 }, { NULL } },
 	  .log = "GET a.example:443/ 200 - 0/2\nGET - 421 host_mismatch 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
@@ -201,9 +207,9 @@ static enum egress_event play_whole(struct play *p, const struct scene *scene)
 static void says_why(void **state)
 {
 	const struct scene scene = { .name = "answer",
-					    .client = GET("x.example", "/"),
-					    .refuse = "x.example",
-					    .origins = NO_ORIGIN };
+				     .client = GET("x.example", "/"),
+				     .refuse = "x.example",
+				     .origins = NO_ORIGIN };
 	struct play p;
 
 	(void)state;
@@ -314,9 +320,9 @@ static void ends_when_told(void **state)
 
 	(void)state;
 	for (int begun = 0; begun < 2; begun++) {
-		struct egress_port port[2] = {
-			{ .in = koda_span_of(GET("a.example", "/")), .room = 4096 }, { .room = 4096 }
-		};
+		struct egress_port port[2] = { { .in = koda_span_of(GET("a.example", "/")),
+						 .room = 4096 },
+					       { .room = 4096 } };
 		struct egress_exchange *x = egress_exchange_new(NULL, 0);
 		struct egress_output out;
 

@@ -5,9 +5,11 @@
 #include "base/buf.h"
 #include "hello.h"
 
-#define TEXT(literal)      (literal), sizeof(literal) - 1
+#define TEXT(literal) (literal), sizeof(literal) - 1
 /* server_name "a.example" */
-#define SNI_A "\0\0\0\x0e\0\x0c\0\0\x09" "a.example"
+#define SNI_A                                                                                      \
+	"\0\0\0\x0e\0\x0c\0\0\x09"                                                                 \
+	"a.example"
 /* ALPN "h2", "http/1.1" */
 #define ALPN "\0\x10\0\x0e\0\x0c\x02h2\x08http/1.1"
 /* supported_versions: GREASE, 1.3, 1.2 */
@@ -232,8 +234,8 @@ static void accepts_old_hellos(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_extensions), cmocka_unit_test(reads_through_records),
-		cmocka_unit_test(judges_records),    cmocka_unit_test(bounds_records),
+		cmocka_unit_test(judges_extensions),  cmocka_unit_test(reads_through_records),
+		cmocka_unit_test(judges_records),     cmocka_unit_test(bounds_records),
 		cmocka_unit_test(accepts_old_hellos),
 	};
 

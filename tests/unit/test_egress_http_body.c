@@ -25,7 +25,8 @@ static struct outcome feed(enum egress_framing framing, uint64_t length, const c
 		size_t used = 0;
 
 		outcome.parse = egress_body_feed(
-			&body, (struct koda_span){ text + outcome.used, end - outcome.used }, &used);
+			&body, (struct koda_span){ text + outcome.used, end - outcome.used },
+			&used);
 		outcome.used += used;
 		assert_true(outcome.used <= end);
 		if (outcome.parse != EGRESS_MORE)

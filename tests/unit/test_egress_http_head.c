@@ -54,8 +54,8 @@ static void same_result(const char *name, struct result a, struct result b)
 	if (a.parse == EGRESS_DONE)
 		KODA_EXPECT(name, a.len == b.len);
 	if (a.parse == EGRESS_BAD)
-		KODA_EXPECT(name, a.why.status == b.why.status &&
-					  strcmp(a.why.code, b.why.code) == 0);
+		KODA_EXPECT(name,
+			    a.why.status == b.why.status && strcmp(a.why.code, b.why.code) == 0);
 }
 
 /* Whole, in two pieces at every place, and byte by byte. */
@@ -79,8 +79,8 @@ static void check_row(const struct row *row, bool response)
 		struct koda_span bytes = { row->text, found.len };
 
 		KODA_EXPECT(row->name, found.len == row->len);
-		ok = response ? egress_head_response(bytes, &head, &found.why) :
-				egress_head_request(bytes, &head, &found.why);
+		ok = response ? egress_head_response(bytes, &head, &found.why)
+			      : egress_head_request(bytes, &head, &found.why);
 	}
 	KODA_EXPECT(row->name, found.parse != EGRESS_MORE);
 	if (row->status == 0) {
@@ -97,8 +97,8 @@ static void check_row(const struct row *row, bool response)
 
 static const struct row lines[] = {
 	{ "plain", TEXT(GET HOST END), 0, NULL },
-	{ "bare LF after the request line",
-	  TEXT("GET http://a.example/ HTTP/1.1\n" HOST END), 400, "bare_lf" },
+	{ "bare LF after the request line", TEXT("GET http://a.example/ HTTP/1.1\n" HOST END), 400,
+	  "bare_lf" },
 	{ "bare LF after a header", TEXT(GET "Host: a.example\n" END), 400, "bare_lf" },
 	{ "bare LF as the empty line", TEXT(GET HOST "\n"), 400, "bare_lf" },
 	{ "LF only", TEXT("\n"), 400, "bare_lf" },
@@ -113,7 +113,10 @@ static const struct row lines[] = {
 	{ "two headers instead of a folded one", TEXT(GET HOST "X: a\r\nY: b\r\n" END), 0, NULL },
 	{ "NUL in a value", TEXT(GET HOST "X: a\0b\r\n" END), 400, "bad_header" },
 	{ "NUL in a name", TEXT(GET HOST "X\0Y: a\r\n" END), 400, "bad_header" },
-	{ "control in a value", TEXT(GET HOST "X: a\x01" "b\r\n" END), 400, "bad_header" },
+	{ "control in a value",
+	  TEXT(GET HOST "X: a\x01"
+			"b\r\n" END),
+	  400, "bad_header" },
 	{ "DEL in a value", TEXT(GET HOST "X: a\x7f\r\n" END), 400, "bad_header" },
 	{ "tab and obs-text in a value", TEXT(GET HOST "X: a\tb\xe4\r\n" END), 0, NULL },
 	{ "blank before the colon", TEXT(GET HOST "X : a\r\n" END), 400, "bad_header" },
@@ -140,8 +143,8 @@ static const struct row request_lines[] = {
 	  "bad_request_line" },
 	{ "two blanks before the target", TEXT("GET  http://a.example/ HTTP/1.1\r\n" HOST END), 400,
 	  "bad_target" },
-	{ "two blanks before the version", TEXT("GET http://a.example/  HTTP/1.1\r\n" HOST END), 400,
-	  "bad_version" },
+	{ "two blanks before the version", TEXT("GET http://a.example/  HTTP/1.1\r\n" HOST END),
+	  400, "bad_version" },
 	{ "tab instead of a blank", TEXT("GET\thttp://a.example/ HTTP/1.1\r\n" HOST END), 400,
 	  "bad_request_line" },
 	{ "blank after the version", TEXT("GET http://a.example/ HTTP/1.1 \r\n" HOST END), 400,
@@ -150,7 +153,8 @@ static const struct row request_lines[] = {
 	{ "version 0.9", TEXT("GET http://a.example/ HTTP/0.9\r\n" HOST END), 400, "bad_version" },
 	{ "version 2.0", TEXT("GET http://a.example/ HTTP/2.0\r\n" HOST END), 400, "bad_version" },
 	{ "version 1.2", TEXT("GET http://a.example/ HTTP/1.2\r\n" HOST END), 400, "bad_version" },
-	{ "version 1.10", TEXT("GET http://a.example/ HTTP/1.10\r\n" HOST END), 400, "bad_version" },
+	{ "version 1.10", TEXT("GET http://a.example/ HTTP/1.10\r\n" HOST END), 400,
+	  "bad_version" },
 	{ "version in lower case", TEXT("GET http://a.example/ http/1.1\r\n" HOST END), 400,
 	  "bad_version" },
 	{ "version 1.0", TEXT("GET http://a.example/ HTTP/1.0\r\n" HOST END), 0, NULL },
@@ -241,9 +245,11 @@ static const struct row framings[] = {
 	{ "chunked", TEXT(POST "Transfer-Encoding: chunked\r\n" END), 0, NULL },
 	{ "chunked in capitals", TEXT(POST "TRANSFER-ENCODING: Chunked\r\n" END), 0, NULL },
 	{ "length, then coding",
-	  TEXT(POST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n" END), 400, "bad_framing" },
+	  TEXT(POST "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n" END), 400,
+	  "bad_framing" },
 	{ "coding, then length",
-	  TEXT(POST "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n" END), 400, "bad_framing" },
+	  TEXT(POST "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n" END), 400,
+	  "bad_framing" },
 	{ "equal lengths", TEXT(POST "Content-Length: 1\r\nContent-Length: 1\r\n" END), 400,
 	  "bad_framing" },
 	{ "different lengths", TEXT(POST "Content-Length: 1\r\nContent-Length: 2\r\n" END), 400,
@@ -262,8 +268,8 @@ static const struct row framings[] = {
 	{ "length that overflows", TEXT(POST "Content-Length: 18446744073709551617\r\n" END), 400,
 	  "bad_framing" },
 	{ "chunked in 1.0",
-	  TEXT("POST http://a.example/ HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n" END), 400,
-	  "bad_framing" },
+	  TEXT("POST http://a.example/ HTTP/1.0\r\n" HOST "Transfer-Encoding: chunked\r\n" END),
+	  400, "bad_framing" },
 	{ "gzip", TEXT(POST "Transfer-Encoding: gzip\r\n" END), 400, "bad_framing" },
 	{ "gzip, chunked", TEXT(POST "Transfer-Encoding: gzip, chunked\r\n" END), 400,
 	  "bad_framing" },
@@ -273,10 +279,13 @@ static const struct row framings[] = {
 	  TEXT(POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n" END), 400,
 	  "bad_framing" },
 	{ "xchunked", TEXT(POST "Transfer-Encoding: xchunked\r\n" END), 400, "bad_framing" },
-	{ "vertical tab before chunked", TEXT(POST "Transfer-Encoding: \x0b" "chunked\r\n" END), 400,
-	  "bad_header" },
+	{ "vertical tab before chunked",
+	  TEXT(POST "Transfer-Encoding: \x0b"
+		    "chunked\r\n" END),
+	  400, "bad_header" },
 	{ "Connection names the length",
-	  TEXT(POST "Content-Length: 1\r\nConnection: content-length\r\n" END), 400, "bad_framing" },
+	  TEXT(POST "Content-Length: 1\r\nConnection: content-length\r\n" END), 400,
+	  "bad_framing" },
 	{ "Connection names Host", TEXT(POST "Connection: close, Host\r\n" END), 400,
 	  "bad_framing" },
 	{ "Connection names another", TEXT(POST "Connection: close, X\r\n" END), 0, NULL },

@@ -88,7 +88,8 @@ static bool same_text(const struct koda_buf *buf, struct koda_span span)
 	struct koda_span theirs = koda_buf_span(buf);
 
 	/* It leaves blanks at the end of a value where they are. */
-	while (theirs.len && (theirs.ptr[theirs.len - 1] == ' ' || theirs.ptr[theirs.len - 1] == '\t'))
+	while (theirs.len &&
+	       (theirs.ptr[theirs.len - 1] == ' ' || theirs.ptr[theirs.len - 1] == '\t'))
 		theirs.len--;
 	return koda_span_eq(theirs, span);
 }
@@ -109,19 +110,19 @@ static void compare(const struct egress_head *head, struct koda_span text)
 	parser.data = &seen;
 	(void)http_parser_execute(&parser, &settings, text.ptr, text.len);
 	KODA_EXPECT(shown, HTTP_PARSER_ERRNO(&parser) == HPE_OK && seen.complete);
-	KODA_EXPECT(shown, koda_span_is(head->method,
-					http_method_str((enum http_method)seen.method)));
+	KODA_EXPECT(shown,
+		    koda_span_is(head->method, http_method_str((enum http_method)seen.method)));
 	KODA_EXPECT(shown, koda_span_eq(koda_buf_span(&seen.target), head->target));
 	KODA_EXPECT(shown, seen.minor == (int)head->minor && seen.count == head->count);
 	for (size_t i = 0; i < seen.count; i++) {
-		KODA_EXPECT(shown, koda_span_eq(koda_buf_span(&seen.names[i]),
-						head->headers[i].name));
+		KODA_EXPECT(shown,
+			    koda_span_eq(koda_buf_span(&seen.names[i]), head->headers[i].name));
 		KODA_EXPECT(shown, same_text(&seen.values[i], head->headers[i].value));
 	}
 	KODA_EXPECT(shown, seen.chunked == (head->framing == EGRESS_BODY_CHUNKED));
 	/* No length is the largest number there. */
-	KODA_EXPECT(shown, (seen.content_length != UINT64_MAX) ==
-				   (head->framing == EGRESS_BODY_LENGTH));
+	KODA_EXPECT(shown,
+		    (seen.content_length != UINT64_MAX) == (head->framing == EGRESS_BODY_LENGTH));
 	if (head->framing == EGRESS_BODY_LENGTH)
 		KODA_EXPECT(shown, seen.content_length == head->length);
 	seen_clear(&seen);
@@ -147,10 +148,10 @@ static void put(struct koda_rng *rng, struct koda_buf *out, const char *const *w
 static void make_request(struct koda_rng *rng, struct koda_buf *out)
 {
 	static const char *const methods[] = { "GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE" };
-	static const char *const targets[] = { "http://a.example/",    "http://a.example/p?q=1",
-					       "/",                    "/x/%20y",
-					       "http://A.EXAMPLE:80/", "http://a.example",
-					       "*",                    "http://[::1]/" };
+	static const char *const targets[] = {
+		"http://a.example/",    "http://a.example/p?q=1", "/", "/x/%20y",
+		"http://A.EXAMPLE:80/", "http://a.example",       "*", "http://[::1]/"
+	};
 	static const char *const versions[] = { "HTTP/1.1\r\n", "HTTP/1.1\r\n", "HTTP/1.0\r\n" };
 	static const char *const host[] = { "Host: a.example\r\n", "host:a.example\r\n",
 					    "Host: a.example:80 \r\n", "Host: [::1]\r\n" };

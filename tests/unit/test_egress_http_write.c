@@ -80,14 +80,16 @@ static const struct {
 	  "Upgrade: websocket, H2C\r\n\r\n",
 	  false, false, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n" },
 	{ "length anew",
-	  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\ncontent-length: 0012\r\n\r\n", false,
-	  true,
+	  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\ncontent-length: 0012\r\n\r\n",
+	  false, true,
 	  "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 12\r\nConnection: close\r\n\r\n" },
 	{ "coding anew",
-	  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\ntransfer-encoding: CHUNKED\r\n\r\n",
+	  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\ntransfer-encoding: "
+	  "CHUNKED\r\n\r\n",
 	  false, false,
 	  "POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n" },
-	{ "upstream proxy", "GET http://[::1]:81/p HTTP/1.1\r\nHost: [0:0::1]:81\r\n\r\n", true, false,
+	{ "upstream proxy", "GET http://[::1]:81/p HTTP/1.1\r\nHost: [0:0::1]:81\r\n\r\n", true,
+	  false,
 	  "GET http://[::1]:81/p HTTP/1.1\r\nHost: [::1]:81\r\n"
 	  "Proxy-Authorization: Basic dTpw\r\n\r\n" },
 	{ "upstream proxy, OPTIONS", "OPTIONS http://a.example HTTP/1.1\r\nHost: a.example\r\n\r\n",
@@ -130,12 +132,13 @@ static const struct {
 	  "HTTP/1.1 204 None\r\n\r\n" },
 	{ "HTTP/1.1 304 Same\r\nContent-Length: 5\r\n\r\n", false, false, EGRESS_BODY_NONE,
 	  "HTTP/1.1 304 Same\r\nContent-Length: 5\r\n\r\n" },
-	{ "HTTP/1.1 100 Go on\r\nTransfer-Encoding: chunked\r\n\r\n", false, false, EGRESS_BODY_NONE,
-	  "HTTP/1.1 100 Go on\r\n\r\n" },
+	{ "HTTP/1.1 100 Go on\r\nTransfer-Encoding: chunked\r\n\r\n", false, false,
+	  EGRESS_BODY_NONE, "HTTP/1.1 100 Go on\r\n\r\n" },
 	{ "HTTP/1.1 101 Yes\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", false, false,
 	  EGRESS_BODY_NONE,
 	  "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n" },
-	{ "HTTP/1.1 426 No\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n",
+	{ "HTTP/1.1 426 No\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: "
+	  "0\r\n\r\n",
 	  false, true, EGRESS_BODY_LENGTH,
 	  "HTTP/1.1 426 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" },
 };
@@ -149,7 +152,8 @@ static void writes_responses(void **state)
 		struct egress_head head;
 
 		KODA_EXPECT(row->in, egress_head_response(koda_span_of(row->in), &head, &why));
-		KODA_EXPECT(row->in, egress_head_response_body(&head, row->to_head) == row->framing);
+		KODA_EXPECT(row->in,
+			    egress_head_response_body(&head, row->to_head) == row->framing);
 		assert_int_equal(egress_head_write_response(&head, row->close, &out), 0);
 		if (!koda_span_is(koda_buf_span(&out), row->out))
 			fail_msg("%s: %s", row->in, out.ptr);

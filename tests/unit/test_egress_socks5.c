@@ -61,9 +61,8 @@ static struct talk hold(const char *text, size_t len, size_t cut, size_t step)
 
 static bool same(const struct talk *a, const struct talk *b)
 {
-	return a->end == b->end && a->sent == b->sent &&
-	       memcmp(a->bytes, b->bytes, a->sent) == 0 && strcmp(a->host, b->host) == 0 &&
-	       a->port == b->port && a->early == b->early;
+	return a->end == b->end && a->sent == b->sent && memcmp(a->bytes, b->bytes, a->sent) == 0 &&
+	       strcmp(a->host, b->host) == 0 && a->port == b->port && a->early == b->early;
 }
 
 static const struct {
@@ -75,9 +74,15 @@ static const struct {
 	const char *host; /* CONNECT */
 	size_t early;
 } rows[] = {
-	{ "name", TEXT(HELLO "\5\1\0\3\x09" "A.example\x01\xbb" "early"), EGRESS_SOCKS_CONNECT, -1,
-	  "a.example", 5 },
-	{ "several methods", TEXT("\5\3\2\1\0" "\5\1\0\3\x09" "a.example\x01\xbb"),
+	{ "name",
+	  TEXT(HELLO "\5\1\0\3\x09"
+		     "A.example\x01\xbb"
+		     "early"),
+	  EGRESS_SOCKS_CONNECT, -1, "a.example", 5 },
+	{ "several methods",
+	  TEXT("\5\3\2\1\0"
+	       "\5\1\0\3\x09"
+	       "a.example\x01\xbb"),
 	  EGRESS_SOCKS_CONNECT, -1, "a.example", 0 },
 	{ "IPv4", TEXT(HELLO "\5\1\0\1\x7f\0\0\1\x01\xbb"), EGRESS_SOCKS_CONNECT, -1, "127.0.0.1",
 	  0 },
@@ -85,8 +90,10 @@ static const struct {
 	  EGRESS_SOCKS_CONNECT, -1, "::1", 0 },
 	{ "mapped IPv6", TEXT(HELLO "\5\1\0\4\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\1\x01\xbb"),
 	  EGRESS_SOCKS_CONNECT, -1, "127.0.0.1", 0 },
-	{ "address as a name", TEXT(HELLO "\5\1\0\3\x0a" "0x7f000001\x01\xbb"), EGRESS_SOCKS_CONNECT,
-	  -1, "127.0.0.1", 0 },
+	{ "address as a name",
+	  TEXT(HELLO "\5\1\0\3\x0a"
+		     "0x7f000001\x01\xbb"),
+	  EGRESS_SOCKS_CONNECT, -1, "127.0.0.1", 0 },
 	{ "password wanted only", TEXT("\5\1\2"), EGRESS_SOCKS_CLOSE, -2, NULL, 0 },
 	{ "no methods", TEXT("\5\0"), EGRESS_SOCKS_CLOSE, -2, NULL, 0 },
 	{ "SOCKS4", TEXT("\4\1\0\x50\x7f\0\0\1\0"), EGRESS_SOCKS_CLOSE, -1, NULL, 0 },
@@ -95,15 +102,26 @@ static const struct {
 	{ "BIND", TEXT(HELLO "\5\2\0\1\x7f\0\0\1\x01\xbb"), EGRESS_SOCKS_CLOSE, 7, NULL, 0 },
 	{ "UDP", TEXT(HELLO "\5\3\0\1\0\0\0\0\0\0"), EGRESS_SOCKS_CLOSE, 7, NULL, 0 },
 	{ "unknown command", TEXT(HELLO "\5\4\0\1"), EGRESS_SOCKS_CLOSE, 7, NULL, 0 },
-	{ "reserved byte", TEXT(HELLO "\5\1\1\1\x7f\0\0\1\x01\xbb"), EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
+	{ "reserved byte", TEXT(HELLO "\5\1\1\1\x7f\0\0\1\x01\xbb"), EGRESS_SOCKS_CLOSE, 1, NULL,
+	  0 },
 	{ "unknown address type", TEXT(HELLO "\5\1\0\2\x7f"), EGRESS_SOCKS_CLOSE, 8, NULL, 0 },
 	{ "empty name", TEXT(HELLO "\5\1\0\3\0\x01\xbb"), EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
-	{ "NUL in the name", TEXT(HELLO "\5\1\0\3\x0e" "evil\0a.example\x01\xbb"),
+	{ "NUL in the name",
+	  TEXT(HELLO "\5\1\0\3\x0e"
+		     "evil\0a.example\x01\xbb"),
 	  EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
-	{ "line end in the name", TEXT(HELLO "\5\1\0\3\x0b" "a\r\n.example\x01\xbb"),
+	{ "line end in the name",
+	  TEXT(HELLO "\5\1\0\3\x0b"
+		     "a\r\n.example\x01\xbb"),
 	  EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
-	{ "port 0", TEXT(HELLO "\5\1\0\3\x09" "a.example\0\0"), EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
-	{ "not complete", TEXT(HELLO "\5\1\0\3\x09" "a.example\x01"), EGRESS_SOCKS_MORE, -1, NULL, 0 },
+	{ "port 0",
+	  TEXT(HELLO "\5\1\0\3\x09"
+		     "a.example\0\0"),
+	  EGRESS_SOCKS_CLOSE, 1, NULL, 0 },
+	{ "not complete",
+	  TEXT(HELLO "\5\1\0\3\x09"
+		     "a.example\x01"),
+	  EGRESS_SOCKS_MORE, -1, NULL, 0 },
 };
 
 static void holds_conversations(void **state)

@@ -69,8 +69,9 @@ static void reads_urls(void **state)
 			memcpy(text, up.https.host.name, up.https.host.len + 1);
 		KODA_EXPECT(row->name, strcmp(text, row->host) == 0);
 		KODA_EXPECT(row->name, up.https.port == row->port && !up.http.set);
-		KODA_EXPECT(row->name, row->auth ? up.https.auth && strcmp(up.https.auth, row->auth) == 0 :
-						   !up.https.auth);
+		KODA_EXPECT(row->name,
+			    row->auth ? up.https.auth && strcmp(up.https.auth, row->auth) == 0
+				      : !up.https.auth);
 		egress_upstream_clear(&up);
 	}
 }
@@ -202,8 +203,8 @@ static void holds_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_urls),       cmocka_unit_test(goes_direct_when_told),
-		cmocka_unit_test(picks_variables),  cmocka_unit_test(asks_for_tunnels),
+		cmocka_unit_test(reads_urls),      cmocka_unit_test(goes_direct_when_told),
+		cmocka_unit_test(picks_variables), cmocka_unit_test(asks_for_tunnels),
 		cmocka_unit_test(holds_limits),
 	};
 
