@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-70. */
+/* T-70. A chunked body that two readers could end at different places is refused. */
 #include "http_body.h"
 
 #include "base/str.h"
