@@ -216,6 +216,22 @@ static void bounds_records(void **state)
 	assert_string_equal(code, "bad_tls_record");
 }
 
+/* A ClientHello and one more byte in its record. */
+static void refuses_company(void **state)
+{
+	koda_auto_buf struct koda_buf raw = KODA_BUF_INIT(1 << 20);
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(1 << 20);
+	struct egress_hello hello;
+	const char *code = NULL;
+
+	(void)state;
+	message(&text, TEXT(SNI_A));
+	put(&text, "\0", 1);
+	records(&raw, &text, 16384);
+	assert_int_equal(feed_all_ways("company", &raw, &hello, &code), EGRESS_HELLO_BAD);
+	assert_string_equal(code, "bad_client_hello");
+}
+
 static void accepts_old_hellos(void **state)
 {
 	koda_auto_buf struct koda_buf raw = KODA_BUF_INIT(1 << 20);
@@ -236,7 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(judges_extensions),  cmocka_unit_test(reads_through_records),
 		cmocka_unit_test(judges_records),     cmocka_unit_test(bounds_records),
-		cmocka_unit_test(accepts_old_hellos),
+		cmocka_unit_test(accepts_old_hellos), cmocka_unit_test(refuses_company),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The proxy's protocol code when memory runs out: an error or a closed connection, nothing leaked,
+ * and no request or answer cut short as if it were whole. */
+#include "../lib/exhaust.h"
+
+#include "base/buf.h"
+#include "exchange.h"
+#include "upstream.h"
+
+/* More than any of them makes. */
+#define ALLOCATIONS_MAX 100
+
+static void upstream_runs_out(void **state)
+{
+	char one[] = "HTTP_PROXY=http://u:p@one.example:1";
+	char two[] = "HTTPS_PROXY=http://u:p@two.example:2";
+	char none[] = "NO_PROXY=a.example,10.0.0.0/8";
+	char *envp[] = { one, two, none, NULL };
+
+	(void)state;
+	for (size_t n = 1; n < ALLOCATIONS_MAX; n++) {
+		struct egress_upstream up = { 0 };
+		struct koda_error err = { 0 };
+		bool failed;
+		int r;
+
+		koda_alloc_arm(n, KODA_ALLOC_DRY);
+		r = egress_upstream_read(&up, envp, &err);
+		failed = koda_alloc_disarm();
+		if (!failed) {
+			assert_int_equal(r, KODA_OK);
+			assert_true(n > 3);
+			egress_upstream_clear(&up);
+			return;
+		}
+		assert_int_equal(r, KODA_E_NOMEM);
+		assert_false(up.http.set || up.https.set || up.http.auth || up.bypass);
+	}
+	fail_msg("there is always one more allocation");
+}
+
+#define REQUEST "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n"
+#define SENT    "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"
+#define ANSWER  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+struct result {
+	size_t sent[2]; /* bytes, by side */
+	bool over;
+	int status; /* as logged */
+};
+
+/* One request and its answer. No assertions inside: they would allocate. */
+static void run_exchange(struct result *result)
+{
+	static const struct egress_route route;
+	struct egress_port port[2] = { { .in = { REQUEST, sizeof(REQUEST) - 1 }, .room = 4096 },
+				       { .room = 0 } };
+	struct egress_exchange *x = egress_exchange_new(NULL, 0);
+	struct egress_output out;
+
+	for (int i = 0; x && i < 100; i++) {
+		enum egress_event event = egress_exchange_next(x, port, &out);
+
+		if (event == EGRESS_EV_SEND)
+			result->sent[out.side] += out.bytes.len;
+		if (event == EGRESS_EV_LOG)
+			result->status = out.record.status;
+		if (event == EGRESS_EV_WANT_ORIGIN) {
+			egress_exchange_allowed(x, false, &route);
+			port[EGRESS_ORIGIN] =
+				(struct egress_port){ .in = { ANSWER, sizeof(ANSWER) - 1 },
+						      .room = 4096 };
+		}
+		if (event == EGRESS_EV_CLOSE)
+			result->over = true;
+		if (event == EGRESS_EV_CLOSE || event == EGRESS_EV_WAIT)
+			break;
+	}
+	egress_exchange_free(x);
+}
+
+static void exchange_runs_out(void **state)
+{
+	static const enum koda_alloc_mode modes[] = { KODA_ALLOC_ONCE, KODA_ALLOC_DRY };
+
+	(void)state;
+	KODA_EACH(mode, modes) {
+		bool failed = true;
+
+		for (size_t n = 1; failed && n < ALLOCATIONS_MAX; n++) {
+			struct result result = { .over = false };
+
+			koda_alloc_arm(n, *mode);
+			run_exchange(&result);
+			failed = koda_alloc_disarm();
+			assert_true(result.sent[EGRESS_ORIGIN] == 0 ||
+				    result.sent[EGRESS_ORIGIN] == sizeof(SENT) - 1);
+			if (!failed) {
+				assert_int_equal(result.status, 200);
+				assert_int_equal(result.sent[EGRESS_CLIENT], sizeof(ANSWER) - 1);
+				assert_false(result.over);
+				assert_true(n > 3);
+			} else if (n > 1) {
+				/* Without memory for an answer there is none. */
+				assert_true(result.over);
+				assert_int_equal(result.status,
+						 result.sent[EGRESS_CLIENT] ? 502 : 0);
+			}
+		}
+		assert_false(failed);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(upstream_runs_out),
+		cmocka_unit_test(exchange_runs_out),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
