@@ -23,6 +23,7 @@ LAYERS = {
     "src/plan": ("base", "policy", "wire"),
     "src/wire": ("base",),
     "src/run": ("base", "policy", "plan", "wire"),
+    "libexec/bare": ("wire",),
     "libexec/stage2": ("base", "wire"),
     "libexec/fsworker": ("base", "wire"),
     "libexec/egress": ("base", "wire", "policy"),

@@ -25,6 +25,7 @@ extern "C" {
 	X(PROCESSES, "processes", true)             /* the host's processes are out of reach */    \
 	X(PRIVILEGES, "privileges", true)           /* no capabilities, no set-user-id, no keys */ \
 	X(SYSTEM_CALLS, "system_calls", true)       /* the filter */                               \
+	X(SECOND_LAYER, "second_layer", true)       /* Landlock repeats what the view says */      \
 	X(NETWORK, "network", true)                 /* no connection but through the proxy */      \
 	X(LOCAL_BINDING, "local_binding", true)     /* allow_local_binding */                      \
 	X(END_OF_TREE, "end_of_tree", true)         /* nothing survives the command */             \
@@ -65,6 +66,9 @@ struct koda_findings {
 
 /* "write_outside" and so on; never NULL. */
 KODA_API const char *koda_clause_name(enum koda_clause clause);
+/* The clause of that name. Fails: INVALID. */
+KODA_API KODA_CHECK int koda_clause_parse(const char *text, enum koda_clause *ret_clause,
+					  struct koda_error *err);
 /* "enforced", "emulated", "refused". */
 KODA_API const char *koda_grip_name(enum koda_grip grip);
 /* Is it part of the containment, and not a mere limit? */

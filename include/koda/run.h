@@ -32,14 +32,20 @@ struct koda_sandbox_options {
 	const char *const *host_env;      /* NULL-terminated NAME=VALUE, usually environ. Copied. */
 	koda_event_fn *on_event;          /* NULL: nobody is told */
 	void *event_ctx;
+	const enum koda_clause *accept; /* may be missing, says a person; not with auto */
+	size_t accept_count;
+	bool no_sandbox; /* a clean environment, wall time and output limit only; not with auto */
 };
 
-/* Fails: DENIED for a refused root, POLICY, SYS, NOMEM. */
+/* Fails: DENIED for a refused root or what auto does not permit, POLICY, SYS, NOMEM. */
 KODA_API KODA_CHECK int koda_sandbox_open(const struct koda_sandbox_options *options,
 					  struct koda_sandbox **ret_sandbox,
 					  struct koda_error *err);
 /* Its commands must have been freed. NULL is fine. */
 KODA_API void koda_sandbox_close(struct koda_sandbox *sandbox);
+/* What holds of that policy, clause by clause. */
+KODA_API void koda_sandbox_findings(const struct koda_sandbox *sandbox,
+				    struct koda_findings *ret_findings);
 /* What applies, borrowed. */
 KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox);
 
@@ -55,7 +61,8 @@ struct koda_command_options {
 };
 
 /* Starts the command. Its streams are pipes of their own; koda_command_wait carries the bytes.
- * Fails: UNSUPPORTED or SYS if the sandbox cannot be set up (nothing ran), CHILD, NOMEM. */
+ * Fails: UNSUPPORTED if a clause that the policy asks for does not hold on this machine or the
+ * sandbox cannot be set up (nothing ran), SYS, CHILD, NOMEM. */
 KODA_API KODA_CHECK int koda_sandbox_start(struct koda_sandbox *sandbox,
 					   const struct koda_command_options *options,
 					   struct koda_command **ret_command,

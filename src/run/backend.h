@@ -9,6 +9,7 @@
 #include "base/proc.h"
 #include "plan/plan.h"
 #include "run/ends.h"
+#include "run/machine.h"
 
 #include <koda/clause.h>
 
@@ -29,8 +30,9 @@ struct koda_launcher {
 
 struct koda_backend {
 	const char *name;
-	/* What each clause gets from this backend on this machine; looks, changes nothing. */
-	void (*judge)(struct koda_findings *ret_findings);
+	/* What each clause gets from this backend on such a machine; pure. False if the backend
+	 * cannot work there at all; every clause is then refused for that reason. */
+	bool (*judge)(const struct koda_machine *machine, struct koda_findings *ret_findings);
 	/* Starts what needs no plan, while that is still being made; NULL: nothing. Fails: SYS,
 	 * LIMIT. */
 	int (*prepare)(struct koda_launcher *launcher, struct koda_error *err);
@@ -40,6 +42,7 @@ struct koda_backend {
 };
 
 extern const struct koda_backend koda_backend_native;
+extern const struct koda_backend koda_backend_none; /* no sandbox at all */
 
 /* launcher must be KODA_LAUNCHER_INIT. */
 KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <koda/clause.h>
 
+#include "base/diag.h"
+
+#include <string.h>
+
 static const struct clause {
 	const char *name;
 	bool contains;
@@ -13,6 +17,18 @@ static const struct clause {
 const char *koda_clause_name(enum koda_clause clause)
 {
 	return (unsigned int)clause < KODA_CLAUSE_COUNT ? clauses[clause].name : "?";
+}
+
+int koda_clause_parse(const char *text, enum koda_clause *ret_clause, struct koda_error *err)
+{
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++) {
+		if (strcmp(clauses[i].name, text) == 0) {
+			*ret_clause = (enum koda_clause)i;
+			return KODA_OK;
+		}
+	}
+	return koda_fail(err, KODA_E_INVALID, 0, "'%s' is no clause; see koda-sandbox doctor",
+			 text);
 }
 
 bool koda_clause_contains(enum koda_clause clause)

@@ -119,7 +119,7 @@ static void tell_start(const struct koda_command *command, const struct koda_san
 
 	if (!command->on_event)
 		return;
-	sandbox->backend->judge(&findings);
+	koda_sandbox_findings(sandbox, &findings);
 	event.of.start = (struct koda_event_start){ .backend = sandbox->backend->name,
 						    .trust = sandbox->trust,
 						    .findings = &findings };
@@ -146,7 +146,7 @@ static int allow_way_out(struct koda_sandbox *sandbox, struct koda_command *comm
 static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
 {
-	if (!sandbox->spare.backend)
+	if (sandbox->spare.backend != sandbox->backend)
 		return koda_launcher_prepare(&command->launcher, sandbox->backend, err);
 	command->launcher = sandbox->spare;
 	sandbox->spare = (struct koda_launcher)KODA_LAUNCHER_INIT;
@@ -162,7 +162,9 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 
 	if (!command)
 		return koda_fail_nomem(err);
-	r = allow_way_out(sandbox, command, err);
+	r = koda_sandbox_admit(sandbox, err);
+	if (r == KODA_OK)
+		r = allow_way_out(sandbox, command, err);
 	if (r == KODA_OK)
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)

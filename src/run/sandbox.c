@@ -79,6 +79,42 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 	return koda_rules_new(sandbox->policy, &place, &sandbox->rules, err);
 }
 
+static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbox_options *options,
+			  struct koda_error *err)
+{
+	sandbox->backend = options->no_sandbox ? &koda_backend_none : &koda_backend_native;
+	for (size_t i = 0; i < options->accept_count; i++)
+		sandbox->accepted |= KODA_CLAUSE_BIT(options->accept[i]);
+	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
+}
+
+int koda_sandbox_admit(const struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	struct koda_machine machine;
+	struct koda_findings findings;
+
+	if (sandbox->backend == &koda_backend_none)
+		return KODA_OK; /* it was asked for by name, and not with auto */
+	koda_machine_glance(&machine);
+	if (!sandbox->backend->judge(&machine, &findings))
+		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
+				 "the sandbox cannot be set up, nothing ran: %s; %s",
+				 findings.of[0].why, findings.of[0].remedy);
+	koda_admit_relax(sandbox->policy, &findings);
+	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
+}
+
+void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findings *ret_findings)
+{
+	struct koda_machine machine;
+
+	koda_machine_glance(&machine);
+	machine.overlay = koda_machine_has_overlay();
+	(void)sandbox->backend->judge(&machine, ret_findings);
+	if (sandbox->backend != &koda_backend_none)
+		koda_admit_relax(sandbox->policy, ret_findings);
+}
+
 int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 			  struct koda_sandbox_parts *parts, struct koda_sandbox **ret_sandbox,
 			  struct koda_error *err)
@@ -97,13 +133,14 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	sandbox->spare = parts->spare;
 	*parts = (struct koda_sandbox_parts){ .spare = KODA_LAUNCHER_INIT };
 	sandbox->trust = options->trust;
-	sandbox->backend = &koda_backend_native;
 	sandbox->on_event = options->on_event;
 	sandbox->event_ctx = options->event_ctx;
 	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
 		r = koda_strv_add(&sandbox->host_env, *env, err);
 	if (r == KODA_OK)
 		r = check_root(sandbox, err);
+	if (r == KODA_OK)
+		r = choose_backend(sandbox, options, err);
 	if (r == KODA_OK)
 		r = load_rules(sandbox, err);
 	if (r == KODA_OK)
@@ -183,7 +220,8 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			   : options->argv ? options->argv[0]
 					   : NULL,
 		.cwd = options->cwd ? options->cwd : sandbox->site.root,
-		.network = koda_policy_has_network(sandbox->policy),
+		.network = sandbox->backend != &koda_backend_none &&
+			   koda_policy_has_network(sandbox->policy),
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
 	struct koda_terminal_state terminal;

@@ -5,6 +5,7 @@
 
 #include "base/proc.h"
 #include "plan/plan.h"
+#include "run/admit.h"
 #include "run/backend.h"
 #include "run/egress.h"
 #include "run/relay.h"
@@ -23,6 +24,7 @@ struct koda_sandbox {
 	struct koda_strv sockets;
 	enum koda_trust trust;
 	const struct koda_backend *backend;
+	koda_clauses accepted;
 	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */
 	koda_event_fn *on_event;    /* may be NULL */
@@ -68,6 +70,10 @@ void koda_command_note(void *command, const struct koda_noted *noted);
 
 /* Tells the host, if it wants to know; fills in the time. */
 void koda_command_tell(const struct koda_command *command, struct koda_event event);
+
+/* Whether anything may run in it on this machine. A launcher that starts proves most of what is
+ * needed, so only the rest is looked at. Fails: UNSUPPORTED, INVALID. */
+KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, struct koda_error *err);
 
 /* The plan for a command in this sandbox, as it is now. */
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/machine.h"
+
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LANDLOCK_VERSION 1U
+
+/* The first bytes of a small file as text; false if there is no such file. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+	koda_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+/* The file of a sysctl holds exactly this number. A missing one holds none. */
+static bool sysctl_is(const char *path, char digit)
+{
+	char text[32];
+
+	return read_text(path, text, sizeof(text)) && text[0] == digit && text[1] == '\n';
+}
+
+static void look_at_landlock(struct koda_machine *machine)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+
+	machine->landlock_abi = abi > 0 ? (int)abi : 0;
+	machine->landlock_errno = abi > 0 ? 0 : errno;
+}
+
+/* A call with arguments that no kernel accepts tells whether the call is there. */
+static bool is_there(long result)
+{
+	return result >= 0 || errno != ENOSYS;
+}
+
+static bool has_modern_calls(void)
+{
+	return is_there(syscall(SYS_openat2, -1, NULL, NULL, 0)) &&
+	       is_there(syscall(SYS_close_range, 1U, 0U, 0U)) &&
+	       is_there(syscall(SYS_mount_setattr, -1, NULL, 0U, NULL, 0));
+}
+
+static bool has_filters(void)
+{
+	const uint32_t action = SECCOMP_RET_ERRNO;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0U, &action) == 0;
+}
+
+/* Impossible arguments once more: the kernel finds them invalid before it asks whether we may, so
+ * any other answer is that of a filter. Containers like to say that there is no clone3; then it
+ * is missing beside calls that came later. */
+static bool is_filtered(bool modern)
+{
+	return (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_SETTLS) < 0 && errno != EINVAL) ||
+	       (syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL && modern);
+}
+
+static enum koda_userns look_at_userns(bool as_root, bool modern)
+{
+	if (is_filtered(modern))
+		return KODA_USERNS_FILTERED;
+	if (sysctl_is("/proc/sys/user/max_user_namespaces", '0'))
+		return KODA_USERNS_NONE;
+	if (as_root)
+		return KODA_USERNS_FREE; /* the others are about those without privileges */
+	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		return KODA_USERNS_CLOSED;
+	if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
+		return KODA_USERNS_APPARMOR;
+	return KODA_USERNS_FREE;
+}
+
+/* User namespaces may mount it wherever mount_setattr exists, which is younger; a module that is
+ * not loaded yet is not in the list and cannot be loaded from inside. */
+bool koda_machine_has_overlay(void)
+{
+	char text[4096];
+
+	return read_text("/proc/filesystems", text, sizeof(text)) && strstr(text, "\toverlay\n");
+}
+
+void koda_machine_glance(struct koda_machine *ret_machine)
+{
+	*ret_machine = (struct koda_machine){
+		.as_root = geteuid() == 0,
+		.modern = true,
+		.seccomp_filter = true,
+		.overlay = true,
+		.userns = KODA_USERNS_FREE,
+	};
+	look_at_landlock(ret_machine);
+}
+
+void koda_machine_look(struct koda_machine *ret_machine)
+{
+	koda_machine_glance(ret_machine);
+	ret_machine->modern = has_modern_calls();
+	ret_machine->seccomp_filter = has_filters();
+	ret_machine->overlay = koda_machine_has_overlay();
+	ret_machine->userns = look_at_userns(ret_machine->as_root, ret_machine->modern);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this machine has that a sandbox can be made of. Looking changes nothing and needs no
+ * privileges. Facts explain; whether a sandbox can really be made is known only by making one.
+ */
+#ifndef KODA_RUN_MACHINE_H
+#define KODA_RUN_MACHINE_H
+
+#include "base/macros.h"
+
+#include <stdbool.h>
+
+/* Why there are no user namespaces, as far as it can be seen from outside. */
+enum koda_userns {
+	KODA_USERNS_FREE = 0, /* nothing speaks against them */
+	KODA_USERNS_FILTERED, /* a system-call filter around this process forbids them */
+	KODA_USERNS_NONE,     /* user.max_user_namespaces is 0 */
+	KODA_USERNS_CLOSED,   /* kernel.unprivileged_userns_clone is 0 */
+	KODA_USERNS_APPARMOR  /* kernel.apparmor_restrict_unprivileged_userns is 1 */
+};
+
+struct koda_machine {
+	bool as_root;        /* exempt from some limits */
+	int landlock_abi;    /* 0: there is none, and then */
+	int landlock_errno;  /* says why */
+	bool modern;         /* openat2, close_range, mount_setattr */
+	bool seccomp_filter; /* system calls can be filtered */
+	bool overlay;        /* overlay can be mounted in a user namespace */
+	enum koda_userns userns;
+};
+
+/* Everything. */
+void koda_machine_look(struct koda_machine *ret_machine);
+/* Only what containment depends on and a sandbox that starts has not proved by that: two system
+ * calls, cheap enough for every command. The rest is taken as given. */
+void koda_machine_glance(struct koda_machine *ret_machine);
+/* Overlay alone. */
+bool koda_machine_has_overlay(void);
+
+#endif
