@@ -19,7 +19,7 @@ struct koda_policy;
 
 enum cli_exit {
 	CLI_EXIT_OK = 0,
-	CLI_EXIT_DENIED = 1,  /* policy check: the answer is no */
+	CLI_EXIT_DENIED = 1,  /* policy check, doctor: the answer is no */
 	CLI_EXIT_FAILED = 125 /* nothing was done */
 };
 
@@ -40,6 +40,7 @@ int koda_cli_policy_show(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_compose(const struct cli_call *call, struct koda_error *err);
 int koda_cli_policy_check(const struct cli_call *call, struct koda_error *err);
 int koda_cli_env(const struct cli_call *call, struct koda_error *err);
+int koda_cli_doctor(const struct cli_call *call, struct koda_error *err);
 int koda_cli_completion(const struct cli_call *call, struct koda_error *err);
 
 /* --- args.c: reading the command line --- */

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "env", koda_cli_env },
 	{ "proxy", koda_cli_proxy },
 	{ "connect", koda_cli_connect },
+	{ "doctor", koda_cli_doctor },
 	{ "completion", koda_cli_completion },
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
 #define KODA_SANDBOX_H
 
 #include <koda/clause.h>
+#include <koda/doctor.h>
 #include <koda/env.h>
 #include <koda/error.h>
 #include <koda/event.h>

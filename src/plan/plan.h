@@ -87,6 +87,9 @@ KODA_CHECK int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *o
 /* The form people read: one line per op. */
 KODA_CHECK int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out,
 			       struct koda_error *err);
+/* The form programs read, see koda-sandbox-plan(1). */
+KODA_CHECK int koda_plan_json(const struct koda_plan *plan, struct koda_buf *out,
+			      struct koda_error *err);
 
 /* The parts of koda_plan_make. */
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,

@@ -254,17 +254,32 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	return r;
 }
 
-int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		      char **ret_text, struct koda_error *err)
+/* Makes the plan and renders it. */
+static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		     int (*render)(const struct koda_plan *plan, struct koda_buf *out,
+				   struct koda_error *err),
+		     char **ret_text, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
 
 	if (r == KODA_OK)
-		r = koda_plan_print(&plan, &text, err);
+		r = render(&plan, &text, err);
 	if (r < 0)
 		return r;
 	r = koda_buf_take(&text, ret_text);
 	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
+}
+
+int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		      char **ret_text, struct koda_error *err)
+{
+	return show_plan(sandbox, options, koda_plan_print, ret_text, err);
+}
+
+int koda_sandbox_plan_json(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			   char **ret_text, struct koda_error *err)
+{
+	return show_plan(sandbox, options, koda_plan_json, ret_text, err);
 }

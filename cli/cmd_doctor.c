@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* koda-sandbox doctor: what this machine can enforce, clause by clause, and how to get more. */
+#include "cli.h"
+
+#include "base/diag.h"
+#include "base/show.h"
+
+#include <koda/doctor.h>
+
+/* The first failure sticks, so that callers need to look only once. */
+struct writer {
+	struct koda_buf text;
+	int failed;
+};
+
+static void put(struct writer *w, const char *text)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_buf_add(&w->text, text, strlen(text));
+}
+
+static void put_padded(struct writer *w, int width, const char *text)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_buf_addf(&w->text, "%-*s", width, text);
+}
+
+static void put_escaped(struct writer *w, const char *text)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_cli_add_escaped(&w->text, koda_span_of(text));
+}
+
+/* ,"key":"text" */
+static void put_member(struct writer *w, const char *key, const char *text)
+{
+	put(w, ",\"");
+	put(w, key);
+	put(w, "\":");
+	if (w->failed == KODA_OK)
+		w->failed = koda_show_json_string(&w->text, koda_span_of(text));
+}
+
+/* "place: message", as main prints errors. */
+static void put_error(struct writer *w, const struct koda_error *err)
+{
+	put_escaped(w, err->field);
+	put(w, err->field[0] ? ": " : "");
+	put_escaped(w, err->message);
+}
+
+/* --- for people --- */
+
+static void put_clause(struct writer *w, enum koda_clause clause,
+		       const struct koda_finding *finding, bool explained)
+{
+	put(w, "  ");
+	put_padded(w, 17, koda_clause_name(clause));
+	put_padded(w, finding->why[0] && !explained ? 10 : 0, koda_grip_name(finding->grip));
+	put(w, explained ? "" : finding->why);
+	put(w, "\n");
+	if (finding->remedy[0] && !explained) {
+		put(w, "                   remedy: ");
+		put(w, finding->remedy);
+		put(w, "\n");
+	}
+}
+
+/* What keeps a backend from working is said once, not for each clause. */
+static void put_backend(struct writer *w, const struct koda_backend_state *state)
+{
+	const struct koda_finding *first = &state->findings.of[0];
+
+	put(w, "\n");
+	put(w, state->name);
+	put(w, state->usable ? ": works\n" : ": does not work: ");
+	if (!state->usable) {
+		put_error(w, &state->why);
+		put(w, "\n");
+		if (strcmp(first->why, state->why.message) == 0)
+			return; /* nothing more is known */
+		put(w, "  reason: ");
+		put(w, first->why);
+		put(w, first->remedy[0] ? "\n  remedy: " : "");
+		put(w, first->remedy);
+		put(w, "\n");
+	}
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+		put_clause(w, (enum koda_clause)i, &state->findings.of[i], !state->usable);
+}
+
+static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
+{
+	put(w, CLI_PROGRAM " ");
+	put(w, koda_version());
+	put(w, ", Linux ");
+	put_escaped(w, diagnosis->kernel);
+	put(w, "\n");
+	for (size_t i = 0; i < diagnosis->count; i++)
+		put_backend(w, &diagnosis->backends[i]);
+	put(w, koda_diagnosis_is_sound(diagnosis)
+		       ? "\nCommands are contained: the kernel enforces every clause of that.\n"
+		       : "\nCommands are not fully contained on this machine.\n");
+}
+
+/* --- for programs --- */
+
+static void put_backend_json(struct writer *w, const struct koda_backend_state *state)
+{
+	put(w, "{\"name\":\"");
+	put(w, state->name);
+	put(w, state->usable ? "\",\"usable\":true" : "\",\"usable\":false");
+	put_member(w, "place", state->why.field);
+	put_member(w, "why", state->why.message);
+	put(w, ",\"clauses\":{");
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++) {
+		const struct koda_finding *finding = &state->findings.of[i];
+
+		put(w, i ? ",\n\"" : "\n\"");
+		put(w, koda_clause_name((enum koda_clause)i));
+		put(w, "\":{\"grip\":\"");
+		put(w, koda_grip_name(finding->grip));
+		put(w, "\"");
+		put_member(w, "why", finding->why);
+		put_member(w, "remedy", finding->remedy);
+		put(w, "}");
+	}
+	put(w, "}}");
+}
+
+static void put_json(struct writer *w, const struct koda_diagnosis *diagnosis)
+{
+	put(w, "{\"version\":\"");
+	put(w, koda_version());
+	put(w, "\"");
+	put_member(w, "kernel", diagnosis->kernel);
+	put(w, ",\"backends\":[");
+	for (size_t i = 0; i < diagnosis->count; i++) {
+		put(w, i ? ",\n" : "\n");
+		put_backend_json(w, &diagnosis->backends[i]);
+	}
+	put(w, "]}\n");
+}
+
+/* --- the command --- */
+
+static int read_options(const struct cli_call *call, bool *ret_json, struct koda_error *err)
+{
+	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
+					       CLI_HELP_OPTION,
+					       { 0 } };
+	static const struct cli_syntax syntax = { ":h", longs };
+	int option;
+	int r;
+
+	koda_cli_start_options();
+	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0) {
+		if (option == 'h')
+			return koda_cli_help(call->name, err);
+		*ret_json = true;
+	}
+	if (r == KODA_OK)
+		r = koda_cli_need_operands(call, 0, "no arguments", err);
+	return r < 0 ? r : 1;
+}
+
+int koda_cli_doctor(const struct cli_call *call, struct koda_error *err)
+{
+	struct koda_diagnosis diagnosis;
+	struct writer w = { .text = KODA_BUF_INIT((size_t)1 << 20) };
+	bool json = false;
+	int r = read_options(call, &json, err);
+
+	if (r <= 0)
+		return r;
+	r = koda_diagnose(call->env, &diagnosis, err);
+	if (r < 0)
+		return r;
+	if (json)
+		put_json(&w, &diagnosis);
+	else
+		put_text(&w, &diagnosis);
+	r = w.failed < 0 ? koda_fail_nomem(err) : koda_cli_print(w.text.ptr, w.text.len, err);
+	koda_buf_clear(&w.text);
+	if (r < 0)
+		return r;
+	return koda_diagnosis_is_sound(&diagnosis) ? CLI_EXIT_OK : CLI_EXIT_DENIED;
+}

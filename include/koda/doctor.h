@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What this machine can enforce: every backend is tried, and every clause judged. */
+#ifndef KODA_DOCTOR_H
+#define KODA_DOCTOR_H
+
+#include <koda/clause.h>
+#include <koda/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KODA_BACKEND_MAX 8
+
+struct koda_backend_state {
+	const char *name;      /* static */
+	bool usable;           /* a command really ran in it */
+	struct koda_error why; /* if not: what failed */
+	struct koda_findings findings;
+};
+
+struct koda_diagnosis {
+	char kernel[65]; /* its release */
+	size_t count;
+	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the default one first */
+};
+
+/* Runs a command that does nothing in an empty directory of its own, which is removed again.
+ * host_env as in struct koda_sandbox_options. A backend that does not work is a result, not a
+ * failure. Fails: SYS if there is no place to try it in, NOMEM. */
+KODA_API KODA_CHECK int koda_diagnose(const char *const *host_env,
+				      struct koda_diagnosis *ret_diagnosis, struct koda_error *err);
+/* Does the default backend enforce every containment clause? */
+KODA_API bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

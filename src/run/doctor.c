@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this machine can enforce. Whether a backend works is found out by running something in it;
+ * the facts about the machine then say how well, or why not.
+ */
+#include <koda/doctor.h>
+
+#include "base/diag.h"
+#include "policy/policy.h"
+#include "run/backend.h"
+
+#include <errno.h>
+#include <koda/run.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define PROBE_SECS 10
+
+static const struct koda_finding not_started = {
+	KODA_GRIP_REFUSED,
+	"the sandbox cannot be started, and nothing is known that speaks against it", ""
+};
+static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not built in yet", "" };
+
+static void find_all(struct koda_backend_state *state, struct koda_finding finding)
+{
+	for (size_t i = 0; i < KODA_CLAUSE_COUNT; i++)
+		state->findings.of[i] = finding;
+}
+
+/* The plan of trust mode auto, with a person's leave for whatever this machine lacks: what is
+ * wanted is not whether auto would run, but whether anything does. */
+static int open_probe(const char *dir, const char *const *host_env,
+		      struct koda_sandbox **ret_sandbox, struct koda_error *err)
+{
+	koda_auto_policy struct koda_policy *policy = NULL;
+	enum koda_clause accept[KODA_CLAUSE_COUNT];
+	struct koda_sandbox_options options = { .trust = KODA_TRUST_SAFE,
+						.root = dir,
+						.host_env = host_env,
+						.accept = accept,
+						.accept_count = KODA_CLAUSE_COUNT };
+	int r = koda_policy_for_trust(KODA_TRUST_AUTO, dir, &policy, err);
+
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+		accept[i] = (enum koda_clause)i;
+	if (r == KODA_OK)
+		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, PROBE_SECS, err);
+	options.policy = policy;
+	return r < 0 ? r : koda_sandbox_open(&options, ret_sandbox, err);
+}
+
+static int run_probe(struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	const struct koda_command_options options = { .shell = "true", .stdio = { -1, -1, -1 } };
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	int r = koda_sandbox_start(sandbox, &options, &command, err);
+
+	if (r == KODA_OK)
+		r = koda_command_wait(command, &outcome, err);
+	koda_command_free(command);
+	if (r < 0)
+		return r;
+	if (outcome.end == KODA_END_SETUP) {
+		*err = outcome.setup;
+		return err->code;
+	}
+	if (outcome.end != KODA_END_EXITED || outcome.code != 0)
+		return koda_fail(err, KODA_E_CHILD, outcome.sys_errno,
+				 "sh -c true does not succeed in the sandbox");
+	return KODA_OK;
+}
+
+static int make_directory(char *dir, size_t size, struct koda_error *err)
+{
+	static const char *const templates[] = { "/tmp/koda-doctor.XXXXXX",
+						 "/var/tmp/koda-doctor.XXXXXX" };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(templates); i++) {
+		memcpy(dir, templates[i], strnlen(templates[i], size - 1) + 1);
+		if (mkdtemp(dir))
+			return KODA_OK;
+	}
+	return koda_fail_at(err, KODA_E_SYS, errno, "/tmp", "cannot make a directory to try it in");
+}
+
+static int diagnose_native(const char *const *host_env, struct koda_backend_state *state,
+			   struct koda_error *err)
+{
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_machine machine;
+	char dir[64];
+	int r = make_directory(dir, sizeof(dir), err);
+
+	if (r < 0)
+		return r;
+	state->name = koda_backend_native.name;
+	r = open_probe(dir, host_env, &sandbox, &state->why);
+	if (r == KODA_OK)
+		r = run_probe(sandbox, &state->why);
+	koda_sandbox_close(sandbox);
+	(void)rmdir(dir);
+	state->usable = r == KODA_OK;
+	if (state->usable) {
+		koda_machine_glance(&machine);
+		machine.overlay = koda_machine_has_overlay();
+	} else {
+		koda_machine_look(&machine);
+	}
+	if (koda_backend_native.judge(&machine, &state->findings) && !state->usable)
+		find_all(state, not_started);
+	return r == KODA_E_NOMEM ? koda_fail_nomem(err) : KODA_OK;
+}
+
+int koda_diagnose(const char *const *host_env, struct koda_diagnosis *ret_diagnosis,
+		  struct koda_error *err)
+{
+	static const char *const later[] = { "bwrap", "landlock" };
+	struct koda_diagnosis *d = ret_diagnosis;
+	struct utsname names;
+
+	*d = (struct koda_diagnosis){ .count = 0 };
+	if (uname(&names) == 0)
+		memcpy(d->kernel, names.release, sizeof(d->kernel));
+	for (size_t i = 0; i < KODA_ARRAY_LEN(later); i++) {
+		struct koda_backend_state *state = &d->backends[1 + i];
+
+		state->name = later[i];
+		(void)koda_fail(&state->why, KODA_E_UNSUPPORTED, 0, "%s", not_built.why);
+		find_all(state, not_built);
+	}
+	d->count = 1 + KODA_ARRAY_LEN(later);
+	return diagnose_native(host_env, &d->backends[0], err);
+}
+
+bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis)
+{
+	const struct koda_backend_state *state = &diagnosis->backends[0];
+	bool sound = diagnosis->count > 0 && state->usable;
+
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+		sound = sound && (!koda_clause_contains((enum koda_clause)i) ||
+				  state->findings.of[i].grip == KODA_GRIP_ENFORCED);
+	return sound;
+}
