@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* koda-sandbox run, shell and plan: a command in its sandbox, a shell in it, or what would be done.
  */
-#include "options.h"
-#include "runner.h"
+#include "request.h"
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "plan/filter.h"
 #include "run/sandbox.h"
 
 #include <errno.h>
@@ -15,157 +15,23 @@
 #include <unistd.h>
 
 enum {
-	OPT_BACKEND = CLI_OPT_OWN,
-	OPT_EVENTS,
-	OPT_EVENTS_FD,
-	OPT_TTY,
-	OPT_NO_TTY,
-	OPT_YES
-};
-
-enum {
 	EXIT_WALL_TIME = 124,
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 	EXIT_SIGNAL_BASE = 128
 };
 
-enum purpose {
-	TO_RUN = 0,
-	TO_SHOW, /* koda-sandbox plan */
-	TO_SHELL /* koda-sandbox shell */
-};
-
-struct request {
-	struct cli_shape shape;
-	struct cli_events events;
-	enum purpose purpose;
-	const char *shell;          /* borrowed from argv; NULL: argv */
-	const char *const *argv;    /* borrowed */
-	const char *interactive[2]; /* argv of koda-sandbox shell */
-	bool tty;                   /* --tty */
-	bool no_tty;                /* --no-tty */
-	bool yes;
-};
-
-static int check_backend(const struct cli_call *call, const char *name, struct koda_error *err)
-{
-	if (name && (strcmp(name, "auto") == 0 || strcmp(name, "native") == 0))
-		return KODA_OK;
-	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name ? name : "");
-}
-
-static int take_option(const struct cli_call *call, struct request *request, int option,
-		       struct koda_error *err)
-{
-	int r;
-
-	switch (option) {
-	case 'c':
-		if (request->shell)
-			return koda_cli_usage(call, err, "-c can be given only once");
-		request->shell = optarg;
-		return KODA_OK;
-	case OPT_YES:
-		request->yes = true;
-		return KODA_OK;
-	case OPT_TTY:
-		request->tty = true;
-		return KODA_OK;
-	case OPT_NO_TTY:
-		request->no_tty = true;
-		return KODA_OK;
-	case OPT_BACKEND:
-		return check_backend(call, optarg, err);
-	case OPT_EVENTS:
-		r = koda_cli_events_file(&request->events, optarg, err);
-		break;
-	case OPT_EVENTS_FD:
-		r = koda_cli_events_fd(&request->events, optarg, err);
-		break;
-	default:
-		return koda_cli_shape_take(&request->shape, option, optarg, err);
-	}
-	if (r < 0)
-		koda_cli_blame(err, "--events%s %.80s", option == OPT_EVENTS_FD ? "-fd" : "",
-			       optarg);
-	return r;
-}
-
-/* The user's shell, or the system's. */
-static void choose_shell(const struct cli_call *call, struct request *request)
-{
-	request->interactive[0] = "/bin/sh";
-	for (const char *const *env = call->env; *env; env++)
-		if (strncmp(*env, "SHELL=/", 7) == 0)
-			request->interactive[0] = *env + 6;
-	request->argv = request->interactive;
-}
-
-/* With a terminal at both ends the command gets one too, unless told otherwise. Nobody waits for a
- * person by the clock: then there is no wall time but a given one. */
-static int settle_terminal(const struct cli_call *call, struct request *request,
-			   struct koda_error *err)
-{
-	if (request->tty && request->no_tty)
-		return koda_cli_usage(call, err, "--tty and --no-tty exclude each other");
-	if (!request->no_tty && isatty(0) && isatty(1))
-		request->tty = true;
-	if (request->purpose == TO_SHELL || request->tty)
-		request->shape.untimed = true;
-	return KODA_OK;
-}
-
-static int read_request(const struct cli_call *call, struct request *request,
-			struct koda_error *err)
-{
-	static const struct option longs[] = { CLI_SHAPE_OPTIONS,
-					       { "backend", required_argument, NULL, OPT_BACKEND },
-					       { "events", required_argument, NULL, OPT_EVENTS },
-					       { "events-fd", required_argument, NULL,
-						 OPT_EVENTS_FD },
-					       { "tty", no_argument, NULL, OPT_TTY },
-					       { "no-tty", no_argument, NULL, OPT_NO_TTY },
-					       { "yes", no_argument, NULL, OPT_YES },
-					       CLI_HELP_OPTION,
-					       { 0 } };
-	static const struct cli_syntax with_command = { "+:c:h", longs };
-	static const struct cli_syntax without = { "+:h", longs };
-	bool shell = request->purpose == TO_SHELL;
-	int option;
-	int r;
-
-	koda_cli_start_options();
-	while ((r = koda_cli_next_option(call, shell ? &without : &with_command, &option, err)) >
-	       0) {
-		if (option == 'h')
-			return koda_cli_help(call->name, err);
-		r = take_option(call, request, option, err);
-		if (r < 0)
-			return r;
-	}
-	if (r == KODA_OK)
-		r = shell ? koda_cli_need_operands(call, 0, "", err)
-			  : koda_cli_need_command(call, request->shell, err);
-	if (r == KODA_OK)
-		r = settle_terminal(call, request, err);
-	if (r < 0)
-		return r;
-	request->argv = (const char *const *)call->argv + optind;
-	if (shell)
-		choose_shell(call, request);
-	return 1;
-}
-
 /* Asks on the terminal; anything but a yes is a no. */
-static bool approve(const char *what)
+static bool approve(const char *what, bool no_sandbox)
 {
 	koda_auto_fd int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
 	char answer[8];
 	ssize_t n;
 
-	if (tty < 0 || koda_buf_addf(&line, "run in the sandbox: ") < 0 ||
+	if (tty < 0 ||
+	    koda_buf_addf(&line, "run %s: ", no_sandbox ? "WITHOUT a sandbox" : "in the sandbox") <
+		    0 ||
 	    koda_cli_add_escaped(&line, (struct koda_span){ what, strnlen(what, 1000) }) < 0 ||
 	    koda_buf_addf(&line, " ? [y/N] ") < 0 ||
 	    koda_fd_write_all(tty, line.ptr, line.len, NULL) < 0)
@@ -182,7 +48,8 @@ static int check_approval(const struct koda_policy *policy, const struct request
 	case KODA_ASK_AUTO:
 		return KODA_OK;
 	case KODA_ASK_REQUIRE:
-		if (request->yes || approve(request->shell ? request->shell : request->argv[0]))
+		if (request->yes || approve(request->shell ? request->shell : request->argv[0],
+					    request->grip.no_sandbox))
 			return KODA_OK;
 		return koda_fail(err, KODA_E_DENIED, 0,
 				 "needs an approval: answer yes on a terminal, or give --yes");
@@ -278,10 +145,11 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 }
 
 static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		      struct koda_error *err)
+		      bool json, struct koda_error *err)
 {
 	koda_auto_free char *text = NULL;
-	int r = koda_sandbox_plan(sandbox, options, &text, err);
+	int r = json ? koda_sandbox_plan_json(sandbox, options, &text, err)
+		     : koda_sandbox_plan(sandbox, options, &text, err);
 
 	return r < 0 ? r : koda_cli_print(text, strlen(text), err);
 }
@@ -307,7 +175,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	int r = KODA_OK;
 
 	/* It gets ready while we find out what it is to do. */
-	if (request->purpose != TO_SHOW)
+	if (request->purpose != TO_SHOW && !request->grip.no_sandbox)
 		r = koda_launcher_prepare(&parts.spare, &koda_backend_native, err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
@@ -320,6 +188,8 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	parts.site = setup.site;
 	setup.site = (struct koda_site)KODA_SITE_INIT;
 	parts.policy = KODA_TAKE(setup.policy);
+	koda_cli_grip_apply(&request->grip, &options);
+	koda_cli_grip_warn(&request->grip);
 	if (request->events.fd >= 0) {
 		options.on_event = koda_cli_write_event;
 		options.event_ctx = &request->events;
@@ -328,7 +198,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	command.max_processes = setup.max_processes;
 	r = koda_sandbox_assemble(&options, &parts, &sandbox, err);
 	if (r == KODA_OK)
-		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, err)
+		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, request->json, err)
 						: run_command(sandbox, &command, request, err);
 	koda_sandbox_close(sandbox);
 	return r;
@@ -336,17 +206,16 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 
 static int serve(const struct cli_call *call, enum purpose purpose, struct koda_error *err)
 {
-	struct request request = { .shape = CLI_SHAPE_INIT,
-				   .events = CLI_EVENTS_INIT,
-				   .purpose = purpose };
-	int r = read_request(call, &request, err);
+	struct request request = CLI_REQUEST_INIT(purpose);
+	int r = koda_cli_request_read(call, &request, err);
 
-	if (r > 0)
+	if (r > 0 && request.seccomp)
+		r = koda_cli_print(koda_filter_listing(), strlen(koda_filter_listing()), err);
+	else if (r > 0)
 		r = act(call, &request, err);
 	if (r < 0)
 		koda_cli_events_refused(&request.events, r);
-	koda_cli_events_clear(&request.events);
-	koda_cli_shape_clear(&request.shape);
+	koda_cli_request_clear(&request);
 	return r;
 }
 

@@ -138,6 +138,8 @@ static int take(struct cli_shape *shape, enum cli_option option, const char *arg
 				   err);
 	case CLI_OPT_MAX_PROCS:
 		return take_number(&shape->processes, koda_parse_u64, 1, KODA_LIMIT_MAX, arg, err);
+	case CLI_OPT_ACCEPT:
+	case CLI_OPT_NO_SANDBOX:
 	case CLI_OPT_OWN:
 		break;
 	}

@@ -28,6 +28,8 @@ enum cli_option {
 	CLI_OPT_MEMORY,
 	CLI_OPT_MAX_OUTPUT,
 	CLI_OPT_MAX_PROCS,
+	CLI_OPT_ACCEPT, /* this and the next: see grip.h */
+	CLI_OPT_NO_SANDBOX,
 	CLI_OPT_OWN /* the first value for a command's own options */
 };
 

@@ -30,7 +30,7 @@ KINDS = {
     "DIR": "dir", "FILE": "file", "PATH": "file", "PARENT": "file", "CHILD": "file",
     "TARGET": "file", "ARG": "file", "PROGRAM": "command", "COMMAND": "none",
     "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none", "HOST": "none",
-    "PORT": "none", "WHERE": "none",
+    "PORT": "none", "WHERE": "none", "CLAUSE": "none",
 }
 
 
