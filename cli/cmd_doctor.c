@@ -100,7 +100,7 @@ static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
 		put_backend(w, &diagnosis->backends[i]);
 	put(w, koda_diagnosis_is_sound(diagnosis)
 		       ? "\nCommands are contained: the kernel enforces every clause of that.\n"
-		       : "\nCommands are not fully contained on this machine.\n");
+		       : "\nNot every clause of containment is enforced on this machine.\n");
 }
 
 /* --- for programs --- */

@@ -43,7 +43,7 @@ offers() {
 }
 
 @test "bash completes commands" {
-	offers 'completion connect env plan policy proxy run shell' koda-sandbox ''
+	offers 'completion connect doctor env plan policy proxy run shell' koda-sandbox ''
 	offers 'env' koda-sandbox e
 	offers 'check compose show' koda-sandbox policy ''
 	offers 'check' koda-sandbox policy ch

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# The renderings of koda-sandbox plan.
+
+setup() {
+	load helper
+	new_project
+}
+
+@test "JSON has every step of the text, in the same order" {
+	koda plan --deny-read src -c true
+	succeeds
+	cp "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/text"
+	koda plan --json --deny-read src -c true
+	succeeds
+	python3 - "$BATS_TEST_TMPDIR/text" "$BATS_TEST_TMPDIR/out" <<'PY'
+import json, sys
+text = [line.split(None, 2) for line in open(sys.argv[1], encoding="utf-8")]
+plan = json.load(open(sys.argv[2], encoding="utf-8"))
+apart = {"rlimit", "net", "cwd", "env", "arg"}
+assert [w[0] for w in text if w[0] not in apart] == [s["op"] for s in plan["steps"]]
+for kind, count in (("rlimit", len(plan["limits"])), ("env", len(plan["env"])),
+                    ("arg", 1 + len(plan["argv"])), ("net", 1), ("cwd", 1)):
+    assert sum(w[0] == kind for w in text) == count, kind
+for words, step in zip((w for w in text if w[0] not in apart), plan["steps"]):
+    if "path" in step:
+        assert words[1] == step["path"], (words, step)
+PY
+}
+
+@test "JSON says things by name" {
+	koda plan --json --trust plan --max-procs 7 -- ls -l
+	succeeds
+	json_is 'd["program"]' ls
+	json_is 'd["argv"]' '["ls", "-l"]'
+	json_is 'd["cwd"]' "$project"
+	json_is '"KODA_SANDBOX=1" in d["env"]' true
+	json_is 'd["limits"]["processes"]' '{"soft": 7, "hard": 7}'
+	json_is 'd["limits"]["core_bytes"]["hard"]' 0
+	json_is 'd["network"]' '{"loopback": true, "bind": false}'
+	json_is '[s["rights"] for s in d["steps"] if s["op"] == "landlock" and s["path"] == "/"]' \
+		'[["execute", "read_file", "read_dir"]]'
+	json_is '[s["mode"] for s in d["steps"] if s["op"] == "tmpfs" and s["path"] == "/tmp"]' '["1777"]'
+	json_is '[s["instructions"] > 10 for s in d["steps"] if s["op"] == "filter"]' '[true]'
+	json_is 'any("floor" in (s["why"] or "") for s in d["steps"])' true
+}
+
+@test "JSON of names with any bytes" {
+	local odd=$project/$'a"\n\xff'
+	mkdir -p "$odd"
+	koda plan --json --root "$odd" -c true
+	succeeds
+	json_is 'd["cwd"][0]' %
+	json_is '__import__("urllib.parse").parse.unquote_to_bytes(d["cwd"][1:]).endswith(b"/a\"\n\xff")' true
+}
+
+@test "the filter names what it refuses, and its default" {
+	koda plan --seccomp
+	succeeds
+	for call in ptrace mount bpf keyctl io_uring_setup clone3 socket unshare; do
+		grep -qF "\"$call\"" "$BATS_TEST_TMPDIR/out"
+	done
+	grep -q 'default action' "$BATS_TEST_TMPDIR/out"
+	grep -q 'action ALLOW' "$BATS_TEST_TMPDIR/out"
+	grep -q 'action KILL_PROCESS' "$BATS_TEST_TMPDIR/out"
+	grep -q 'ENOSYS' "$BATS_TEST_TMPDIR/out"
+	cp "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/first"
+	koda plan --seccomp --trust plan -c true
+	cmp "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "only plan has renderings, one at a time, of a sandbox" {
+	koda run --json -c true
+	refuses "unknown option '--json'"
+	koda run --seccomp -c true
+	refuses "unknown option '--seccomp'"
+	koda plan --json --seccomp
+	refuses 'exclude each other'
+	koda plan --json
+	refuses 'needs -c COMMAND or a program'
+	koda plan --trust safe --no-sandbox -c true
+	refuses 'no plan with --no-sandbox'
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# shellcheck disable=SC2016 # the shell inside expands what is quoted here
+# koda-sandbox run --no-sandbox and --accept: what is left of the contract. That there is no sandbox,
+# and never by accident, is in tests/security/t48_admission.bats.
+
+warning='koda-sandbox: WARNING: no sandbox: this command can do whatever you can'
+
+setup() {
+	load helper
+	load run_helper
+	new_project
+	runner=
+}
+
+teardown() {
+	end_runner
+}
+
+# bare ARG...: without a sandbox; the warning is taken off standard error.
+bare() {
+	inside --no-sandbox --trust safe --yes "$@"
+	[[ $stderr == "$warning"* ]] || { show_result; false; }
+	stderr=${stderr#"$warning"}
+	stderr=${stderr#$'\n'}
+}
+
+# ends STATUS: the run ended so, and said nothing but the warning.
+ends() {
+	[[ $status -eq $1 && -z $stderr ]] || { show_result; echo "expected exit $1"; false; }
+}
+
+@test "exit status and signals" {
+	for code in 0 1 42 125 255; do
+		bare -c "exit $code"
+		ends "$code"
+	done
+	for signal in HUP INT KILL TERM; do
+		bare -c "kill -$signal \$\$"
+		ends $((128 + $(kill -l "$signal")))
+	done
+}
+
+@test "126 and 127" {
+	bare no-such-program
+	[[ $status -eq 127 && $stderr == *'no-such-program: command not found' ]]
+	echo 'echo no' >script
+	bare ./script
+	[[ $status -eq 126 && $stderr == *'./script: cannot be executed' ]]
+	bare "$project/src"
+	[[ $status -eq 126 ]]
+}
+
+@test "streams, directory and environment" {
+	printf 'a\0b\n' >input
+	status=0
+	export SECRET=1
+	"$KODA_BIN" run --no-sandbox --trust safe --yes --cwd src -c 'cat; pwd; env; echo err >&2' \
+		<input >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[[ $status -eq 0 ]]
+	cmp -n 4 input "$BATS_TEST_TMPDIR/out"
+	grep -aqxF "$project/src" "$BATS_TEST_TMPDIR/out"
+	grep -aqxF "HOME=$HOME" "$BATS_TEST_TMPDIR/out"
+	[[ -z $(grep -aE '^(SECRET|KODA_SANDBOX|HTTPS?_PROXY|https?_proxy)=' "$BATS_TEST_TMPDIR/out") ]]
+	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/err") == err ]]
+}
+
+@test "no descriptor of ours comes along" {
+	bare -c 'ls -l /proc/self/fd | grep -cE "socket:|memfd:|anon_inode:"'
+	[[ $stdout == 0 ]]
+}
+
+@test "the wall time ends it, and what it started" {
+	start --no-sandbox --trust safe --yes --wall-time 2 -c 'trap "" HUP INT TERM
+		(setsid sleep 600 &)
+		touch ready
+		sleep 600
+		sleep 600'
+	appears ready
+	family "$runner" >"$BATS_TEST_TMPDIR/family"
+	finish
+	[[ $status -eq 124 ]]
+	all_gone "$BATS_TEST_TMPDIR/family"
+}
+
+@test "the end of the command ends what it left behind, daemons too" {
+	bare -c '(setsid sleep 600 & echo $! >number); sleep 600 & echo $! >other'
+	ends 0
+	for file in number other; do
+		[[ ! -e /proc/$(<"$file") ]]
+	done
+}
+
+@test "it ends when the runner is killed" {
+	start --no-sandbox --trust safe --yes -c 'touch ready; sleep 600'
+	appears ready
+	family "$runner" >"$BATS_TEST_TMPDIR/family"
+	kill -KILL "$runner"
+	wait "$runner" || true
+	runner=
+	all_gone "$BATS_TEST_TMPDIR/family"
+}
+
+@test "signals are passed on" {
+	start --no-sandbox --trust safe --yes -c 'trap "echo got; exit 9" TERM; touch ready; sleep 600 & wait'
+	appears ready
+	kill -TERM "$runner"
+	finish
+	[[ $status -eq 9 && $stdout == got ]]
+}
+
+@test "the limit on output holds" {
+	bare --max-output 1000 -c 'head -c 100000 /dev/zero | tr "\0" x'
+	[[ $status -eq 0 && ${#stdout} -lt 1200 && $stdout == *'bytes left out'* ]]
+}
+
+@test "wrong requests" {
+	inside --no-sandbox true
+	refuses '--trust safe or --trust plan'
+	inside --trust safe --no-sandbox --backend native true
+	refuses 'exclude each other'
+	inside --accept network true
+	refuses '--accept needs --trust safe or --trust plan'
+	inside --trust safe --accept nonsense true
+	refuses "--accept: 'nonsense' is no clause"
+}
+
+@test "accepting what is there changes nothing" {
+	inside --trust safe --yes --accept network --accept network --accept memory -c 'echo $KODA_SANDBOX'
+	silent 0
+	[[ $stdout == 1 ]]
+}
