@@ -42,9 +42,12 @@ static int read_plan(const struct koda_plan *plan, struct koda_strv *argv, struc
 	const char *cwd = "/";
 	int r = koda_strv_add(argv, HELPER, err);
 
-	for (size_t i = 0; i < plan->count; i++)
+	for (size_t i = 0; i < plan->count; i++) {
+		if (plan->lines[i].op.kind == KODA_OP_TERMINAL)
+			return koda_fail(err, KODA_E_INVALID, 0, "no terminal without a sandbox");
 		if (plan->lines[i].op.kind == KODA_OP_CWD)
 			cwd = plan->lines[i].op.text1.ptr;
+	}
 	if (r == KODA_OK)
 		r = koda_strv_add(argv, cwd, err);
 	for (size_t i = 0; i < plan->count && r == KODA_OK; i++) {

@@ -115,11 +115,28 @@ ends() {
 	[[ $status -eq 0 && ${#stdout} -lt 1200 && $stdout == *'bytes left out'* ]]
 }
 
+@test "events say that there is none" {
+	bare --events "$BATS_TEST_TMPDIR/events" -c 'exit 3'
+	ends 3
+	python3 - "$BATS_TEST_TMPDIR/events" <<'PY'
+import json, sys
+start, end = map(json.loads, open(sys.argv[1], encoding="utf-8"))
+assert start["backend"] == "none" and start["trust"] == "safe", start
+held = {name: grip for name, grip in start["clauses"].items() if grip != "refused"}
+assert held == {"wall_time": "emulated", "output": "enforced"}, held
+assert end["code"] == 3 and end["reason"] == "exited", end
+PY
+}
+
 @test "wrong requests" {
 	inside --no-sandbox true
 	refuses '--trust safe or --trust plan'
 	inside --trust safe --no-sandbox --backend native true
 	refuses 'exclude each other'
+	inside --trust safe --no-sandbox --tty true
+	refuses 'exclude each other'
+	koda shell --trust safe --no-sandbox
+	refuses 'the shell you are in'
 	inside --accept network true
 	refuses '--accept needs --trust safe or --trust plan'
 	inside --trust safe --accept nonsense true

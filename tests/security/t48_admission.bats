@@ -19,7 +19,7 @@ attempt() {
 		</dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 }
 
-# attempt_fails TEXT... : it did not run, and one line says why.
+# did_not_run TEXT...: it did not run, and one line says why.
 did_not_run() {
 	local text
 	if [[ $status -ne 125 || -s $BATS_TEST_TMPDIR/out || -e ran ||
@@ -121,6 +121,12 @@ print(eval(sys.argv[1]))' "$1")
 	did_not_run local_binding: 6.7 '--accept local_binding'
 	attempt --trust plan --accept local_binding
 	did_run
+	box=(--trust plan --accept local_binding)
+	status=0
+	answer=$("${lack[@]}" "$KODA_BIN" run "${box[@]}" -- "$KODA_PROBE" bind-tcp 2>&1) || status=$?
+	[[ $status -eq 0 ]] || explain 'what was given up is still held'
+	box=(--trust plan)
+	refused bind-tcp
 	doctor_says 'd["backends"][0]["clauses"]["local_binding"]["grip"]' refused
 	doctor_says 'd["backends"][0]["usable"]' True
 	run "${lack[@]}" "$KODA_BIN" doctor
