@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -103,6 +104,29 @@ static int watch(pid_t command, int signals)
 	return status;
 }
 
+/* Ends every child that the kernel lists. */
+static void end_children(void)
+{
+	char list[4096];
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
+	char *at = list;
+
+	if (fd >= 0)
+		(void)close(fd);
+	list[n > 0 ? n : 0] = '\0';
+	for (;;) {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		/* A number that is cut off is not followed by a space. */
+		if (end == at || *end != ' ' || pid <= 1)
+			return;
+		(void)kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
+}
+
 /* Orphans of the command are children of this process. Each round ends those that are there; what
  * they leave behind is there in the next. */
 static void end_orphans(void)
@@ -111,13 +135,7 @@ static void end_orphans(void)
 	int status;
 
 	for (int round = 0; round < ROUNDS_MAX && reap(0, &ignored, &status); round++) {
-		FILE *children = fopen("/proc/thread-self/children", "re");
-		long pid;
-
-		while (children && fscanf(children, "%ld", &pid) == 1)
-			(void)kill((pid_t)pid, SIGKILL);
-		if (children)
-			(void)fclose(children);
+		end_children();
 		(void)usleep(ROUND_USECS);
 	}
 }
