@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What machines that exist only in a table can hold, and whether that is enough: T-48. */
+#include "../lib/scratch.h"
 #include "koda_test.h"
 
 #include "policy/policy.h"
@@ -7,6 +8,7 @@
 #include "run/backend.h"
 
 #include <errno.h>
+#include <koda/run.h>
 
 /* A machine by what it has, for an ordinary user: Landlock's version, its error, user namespaces,
  * new system calls, filters. */
@@ -229,6 +231,24 @@ static void names_are_read_back(void **state)
 	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_clause_parse("Network", &clause, &err), err);
 }
 
+/* The library refuses by itself, whoever calls it. */
+static void auto_is_never_without_a_sandbox(void **state)
+{
+	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+						.root = *state,
+						.no_sandbox = true };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_findings findings;
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_sandbox_open(&options, &sandbox, &err), err);
+	options.trust = KODA_TRUST_SAFE;
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	koda_sandbox_findings(sandbox, &findings);
+	assert_int_equal(findings.of[KODA_CLAUSE_LOCAL_BINDING].grip, KODA_GRIP_REFUSED);
+	koda_sandbox_close(sandbox);
+}
+
 /* Looking must not change what a process is: here it is looked at twice. */
 static void looking_is_repeatable(void **state)
 {
@@ -257,6 +277,8 @@ int main(void)
 		cmocka_unit_test(auto_accepts_nothing),
 		cmocka_unit_test(binding_counts_only_if_forbidden),
 		cmocka_unit_test(names_are_read_back),
+		cmocka_unit_test_setup_teardown(auto_is_never_without_a_sandbox, koda_scratch_setup,
+						koda_scratch_teardown),
 		cmocka_unit_test(looking_is_repeatable),
 	};
 
