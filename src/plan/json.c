@@ -213,7 +213,12 @@ static void put_network(struct writer *w, const struct koda_plan *plan)
 		if (op->kind != KODA_OP_NET)
 			continue;
 		put_key(w, false, "network");
-		put(w, op->n1 ? "{\"loopback\":true" : "{\"loopback\":false");
+		put(w, "{");
+		put_key(w, true, "proxy_port");
+		if (op->n1)
+			put_number(w, op->n1);
+		else
+			put(w, "null");
 		put(w, op->n2 ? ",\"bind\":false}" : ",\"bind\":true}");
 	}
 }

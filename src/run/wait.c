@@ -54,7 +54,9 @@ void koda_command_note(void *ctx, const struct koda_noted *noted)
 	struct koda_command *command = ctx;
 	struct koda_event event = { .type = KODA_EVENT_VIOLATION };
 
-	if (!koda_violations_add(&command->violations, noted))
+	/* Where there is no sandbox, it was not the sandbox. */
+	if (command->launcher.backend == &koda_backend_none ||
+	    !koda_violations_add(&command->violations, noted))
 		return;
 	event.of.violation =
 		(struct koda_event_violation){ .kind = noted->kind,

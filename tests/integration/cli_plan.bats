@@ -38,7 +38,7 @@ PY
 	json_is '"KODA_SANDBOX=1" in d["env"]' true
 	json_is 'd["limits"]["processes"]' '{"soft": 7, "hard": 7}'
 	json_is 'd["limits"]["core_bytes"]["hard"]' 0
-	json_is 'd["network"]' '{"loopback": true, "bind": false}'
+	json_is 'd["network"]' '{"proxy_port": null, "bind": false}'
 	json_is '[s["rights"] for s in d["steps"] if s["op"] == "landlock" and s["path"] == "/"]' \
 		'[["execute", "read_file", "read_dir"]]'
 	json_is '[s["mode"] for s in d["steps"] if s["op"] == "tmpfs" and s["path"] == "/tmp"]' '["1777"]'

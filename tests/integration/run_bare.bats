@@ -130,6 +130,13 @@ assert end["code"] == 3 and end["reason"] == "exited", end
 PY
 }
 
+@test "what the machine denies is not blamed on a sandbox" {
+	bare -c 'echo "touch: cannot touch '"'/etc/x'"': Permission denied" >&2; exit 1'
+	[[ $status -eq 1 && $stderr == *denied && $stderr != *sandbox_violations* ]]
+	inside --trust safe --yes -c 'echo "touch: cannot touch '"'/etc/x'"': Permission denied" >&2; exit 1'
+	[[ $status -eq 1 && $stderr == *sandbox_violations* ]]
+}
+
 @test "wrong requests" {
 	inside --no-sandbox true
 	refuses '--trust safe or --trust plan'
