@@ -7,9 +7,10 @@
  * To be read, a path must not be hidden: of all deny_read and allow_read_within_deny entries above
  * it the longest one counts, and a deny counts for more than a hole of the same length. To be
  * written it must be below some allow_write entry, and neither below a deny_write_within_allow nor
- * below a deny_read entry. A host must not match denied_domains and, unless that list is empty,
- * must match allowed_domains; special addresses must be listed. What is built in (the floor) comes
- * before any of this.
+ * below a deny_read entry. If the root of a linked worktree or a submodule may be written, so may
+ * the git directory that its .git file leads to. A host must not match denied_domains and, unless
+ * that list is empty, must match allowed_domains; special addresses must be listed. What is built
+ * in (the floor) comes before any of this.
  *
  * Asking allocates nothing and cannot fail; a malformed path or host is denied. A rule set does
  * not change once built, so threads may share it.
@@ -51,7 +52,8 @@ enum koda_answer {
 	X(PROJECT_NAME, "floor.project")    /* names a host tool runs or trusts */                 \
 	X(GIT, "floor.git")                 /* hooks, config and pointers of a git dir */          \
 	X(EXEC_DIR, "floor.exec_dir")       /* a PATH directory or our helpers */                  \
-	X(KERNEL, "floor.kernel")           /* /sys, /proc/sys and friends */
+	X(KERNEL, "floor.kernel")           /* /sys, /proc/sys and friends */                      \
+	X(GIT_DIR, "project.git_dir")       /* where a writable project's .git file leads */
 
 enum koda_why {
 #define KODA_WHY_ENUM(name, text) KODA_WHY_##name,
@@ -82,6 +84,9 @@ struct koda_place {
 				    * each is reserved as a whole */
 	const char *const *guarded; /* where links among the protected names lead: not writable */
 	const char *const *hidden;  /* the same for what is hidden: not readable either */
+	/* Directories that root/.git, a pointer file, leads to and that are known to be this
+	 * project's: writable if the root is, but for the protected names in them. */
+	const char *const *git_open;
 };
 
 /* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is
@@ -96,6 +101,12 @@ KODA_API struct koda_verdict koda_rules_read(const struct koda_rules *rules, con
 					     size_t len);
 KODA_API struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path,
 					      size_t len);
+
+/* May what is at path be renamed, removed or replaced by something else? It and the directory it is
+ * in must be writable, and nothing may lie below that is not: a protected name would go with the
+ * directory above it. Costs more the more rules there are, if any lies below. */
+KODA_API struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const char *path,
+						size_t len);
 
 /* An IPv4 address (family 4, bytes 0-3) or an IPv6 one (family 6). */
 struct koda_addr {

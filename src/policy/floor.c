@@ -201,3 +201,8 @@ int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 		r = mark_each(index, koda_floor_kernel_paths, KODA_WHY_KERNEL, err);
 	return r;
 }
+
+int koda_floor_open(struct koda_pathindex *index, const char *const *dirs, struct koda_error *err)
+{
+	return mark_each(index, dirs, KODA_WHY_GIT_DIR, err);
+}

@@ -37,4 +37,8 @@ extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on writ
 KODA_CHECK int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 			      bool allow_git_config, struct koda_error *err);
 
+/* Marks the directories as the project's own git directories (KODA_WHY_GIT_DIR). */
+KODA_CHECK int koda_floor_open(struct koda_pathindex *index, const char *const *dirs,
+			       struct koda_error *err);
+
 #endif

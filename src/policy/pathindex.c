@@ -82,6 +82,17 @@ bool koda_pathwalk_next(struct koda_pathwalk *walk)
 	return false;
 }
 
+bool koda_pathindex_leads_to(const struct koda_pathindex *index, struct koda_span path)
+{
+	uint32_t node = KODA_TRIE_ROOT;
+	struct koda_span name;
+
+	/* Nodes are only made on the way to a marked one. */
+	while (node != KODA_TRIE_NONE && koda_path_next(&path, &name) == KODA_STEP_NAME)
+		node = koda_trie_find(&index->trie, node, name);
+	return node != KODA_TRIE_NONE && index->texts.count > 0;
+}
+
 bool koda_pathwalk_is_sound(struct koda_span path)
 {
 	struct koda_span name;

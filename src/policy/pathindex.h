@@ -49,6 +49,9 @@ struct koda_pathwalk koda_pathwalk_start(const struct koda_pathindex *index, str
 /* Moves to the next marked directory; false when there is none. */
 bool koda_pathwalk_next(struct koda_pathwalk *walk);
 
+/* Is a path marked at or below this one? */
+bool koda_pathindex_leads_to(const struct koda_pathindex *index, struct koda_span path);
+
 /* Absolute, no "..", no NUL, nothing over-long: fit for a verdict. */
 bool koda_pathwalk_is_sound(struct koda_span path);
 

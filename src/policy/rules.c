@@ -69,6 +69,20 @@ static int add_hosts(struct koda_hostindex *index, const struct koda_set *patter
 	return r;
 }
 
+/* The project's git directory outside the project: as writable as the root is, so that no policy
+ * opens more by it than it says of the project, and every deny and the floor still count. */
+static int add_git_open(struct koda_rules *rules, const struct koda_place *place,
+			struct koda_error *err)
+{
+	struct koda_verdict root;
+
+	if (!place->root || !place->git_open)
+		return KODA_OK;
+	root = koda_rules_write(rules, place->root, strlen(place->root));
+	return root.answer == KODA_ALLOW ? koda_floor_open(&rules->paths, place->git_open, err)
+					 : KODA_OK;
+}
+
 static int fill(struct koda_rules *rules, const struct koda_policy *policy,
 		const struct koda_place *place, struct koda_error *err)
 {
@@ -85,6 +99,8 @@ static int fill(struct koda_rules *rules, const struct koda_policy *policy,
 	if (r == KODA_OK)
 		r = koda_floor_add(&rules->paths, place,
 				   policy->flags[KODA_FLAG_ALLOW_GIT_CONFIG].on, err);
+	if (r == KODA_OK)
+		r = add_git_open(rules, place, err);
 	if (r < 0)
 		return r;
 	if (koda_set_copy(&rules->allowed, &policy->lists[KODA_LIST_ALLOWED_DOMAINS]) < 0 ||
@@ -131,6 +147,11 @@ void koda_rules_free(struct koda_rules *rules)
 const struct koda_set *koda_rules_marked(const struct koda_rules *rules)
 {
 	return &rules->paths.texts;
+}
+
+bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path)
+{
+	return koda_pathindex_leads_to(&rules->paths, path);
 }
 
 static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,
@@ -202,6 +223,8 @@ struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char 
 			refused = verdict(KODA_DENY, why, walk.rule);
 		if (walk.marks & MARK(ALLOW_WRITE))
 			now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk.rule);
+		else if ((walk.marks & MARK(GIT_DIR)) && now.answer == KODA_DENY)
+			now = verdict(KODA_ALLOW, KODA_WHY_GIT_DIR, walk.rule);
 	}
 	if (fence.answer == KODA_DENY)
 		return fence;

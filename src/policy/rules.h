@@ -10,4 +10,7 @@
 /* Every path that some rule or the floor names, in normal form. Borrowed. */
 const struct koda_set *koda_rules_marked(const struct koda_rules *rules);
 
+/* Does some rule or the floor name path or something below it? */
+bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path);
+
 #endif
