@@ -30,6 +30,21 @@ bool koda_plan_is_own(struct koda_span path)
 	return own;
 }
 
+bool koda_plan_is_all_own(struct koda_span path)
+{
+	bool own = koda_path_covers(koda_span_of("/dev"), path) ||
+		   koda_path_covers(koda_span_of("/proc"), path);
+
+	/* A project may lie below a temporary directory. */
+	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs); i++) {
+		struct koda_span dir = koda_span_of(private_dirs[i].path);
+
+		if (koda_path_covers(dir, path))
+			return dir.len == path.len;
+	}
+	return own;
+}
+
 int koda_plan_own(struct koda_plan *plan, struct koda_error *err)
 {
 	const struct koda_op dev = { .kind = KODA_OP_DEV };

@@ -99,6 +99,8 @@ KODA_CHECK int koda_plan_own(struct koda_plan *plan, struct koda_error *err);
 KODA_CHECK int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 bool koda_plan_is_own(struct koda_span path);
+/* Is it one of those itself, or below one in which nothing of the host is ever shown? */
+bool koda_plan_is_all_own(struct koda_span path);
 KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 

@@ -221,6 +221,9 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 
 	if (private && state != STATE_WRITABLE)
 		return KODA_OK; /* the host's is not there to be seen */
+	/* What is the sandbox's own as a whole is not made the host's by a rule. */
+	if (koda_plan_is_all_own(path))
+		return KODA_OK;
 	if (!private && state == around)
 		return KODA_OK;
 	r = look_at(p, path, &look);
@@ -308,19 +311,27 @@ static int plan_rules(struct planner *p)
 	return r;
 }
 
-/* A project that is not writable still has to be there, also below a private directory. */
-static int plan_root(struct planner *p)
+/* What is not writable still has to be there, also below a private directory. */
+static int show(struct planner *p, const char *dir, const char *why)
 {
-	struct koda_span root = koda_span_of(p->request->place->root);
+	struct koda_span path = koda_span_of(dir);
 	struct koda_look look;
 	int r;
 
-	if (!is_private(p, root))
+	if (!is_private(p, path))
 		return KODA_OK;
-	r = look_at(p, root, &look);
-	if (r < 0)
-		return r;
-	return add(p, KODA_OP_READONLY, root, &look, "the project");
+	r = look_at(p, path, &look);
+	return r < 0 ? r : add(p, KODA_OP_READONLY, path, &look, why);
+}
+
+static int plan_root(struct planner *p)
+{
+	const char *const *dir = p->request->place->git_open;
+	int r = show(p, p->request->place->root, "the project");
+
+	for (; dir && *dir && r == KODA_OK; dir++)
+		r = show(p, *dir, "the project's git directory");
+	return r;
 }
 
 /* The host's sockets that would still be reachable by path: connecting needs no write access. */
@@ -356,8 +367,13 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 			     .request = request,
 			     .mounted = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			     .err = err };
+	struct koda_verdict top = koda_rules_write(request->rules, "/", 1);
 	int r = koda_plan_own(plan, err);
 
+	/* There is no view in which everything can be written. */
+	if (top.answer == KODA_ALLOW)
+		return koda_fail_at(err, KODA_E_DENIED, 0, "fs.allow_write",
+				    "/ cannot be writable as a whole; name what has to be");
 	if (r == KODA_OK)
 		r = plan_root(&p);
 	if (r == KODA_OK)

@@ -51,3 +51,41 @@ shared_dirs() {
 		outside create-once "$made"
 	done < <(shared_dirs)
 }
+
+@test "a policy cannot put the host's devices, processes or temporary directories there" {
+	local dir
+	for dir in /dev /dev/null /dev/shm /dev/pts /proc /proc/self /proc/sys /sys /tmp /var/tmp /run; do
+		policy_where "d['fs']['allow_write'].append('$dir')"
+		made=$(mktemp /tmp/koda-test-XXXXXX)
+		each_inside <<-ACTS
+			open-read	$made
+			create	/dev/new
+			open-write	/proc/sys/kernel/hostname
+			open-read	/proc/$PPID/status
+			open-write	/dev/null
+			create	/tmp/new
+			create	new
+			unlink	new
+		ACTS
+		rm -f -- "$made"
+		[[ ${answers[*]} =~ ^ENOENT\ E[A-Z]+\ E[A-Z]+\ ENOENT\ ok\ ok\ ok\ ok$ ]] ||
+			explain "allow_write of $dir" || return
+		box=(--policy-fd 9 --deny-read "$dir")
+		allowed open-write /dev/null
+		allowed create /tmp/new
+	done
+}
+
+@test "a policy cannot make everything writable" {
+	policy_where "d['fs']['allow_write'] = ['/']"
+	inside create new
+	[[ $status -eq 125 && ! -e new && $(<"$BATS_TEST_TMPDIR/err") == *fs.allow_write* ]]
+}
+
+@test "twin: what lies below a temporary directory can be opened by name" {
+	made=$(mktemp -d /tmp/koda-test-XXXXXX)
+	policy_where "d['fs']['allow_write'].append('$made')"
+	allowed create "$made/new"
+	[[ -e $made/new ]]
+	rm -rf -- "$made"
+}
