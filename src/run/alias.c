@@ -11,35 +11,40 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/floor.h"
+#include "run/hardlink.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What cannot be told for a reason of its own is followed, which says the reason. */
-static bool is_link(int dir, const char *name)
+/* What cannot be told for a reason of its own is followed, which says the reason. shared (may be
+ * NULL) is set if what is there has further names. */
+static bool is_link(int dir, const char *name, bool *shared)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (shared && !*shared)
+			*shared = koda_hardlink_is_shared(dir, name, &st);
 		return S_ISLNK(st.st_mode);
+	}
 	return errno != ENOENT && errno != ENOTDIR && errno != EACCES;
 }
 
 /* Does name below the directory go through a link? The directory itself is free of links. */
-static bool has_link(int dir, const char *name)
+static bool has_link(int dir, const char *name, bool *shared)
 {
 	const char *slash = strchr(name, '/');
 	char first[KODA_NAME_MAX + 1];
 
-	if (is_link(dir, name))
+	if (is_link(dir, name, shared))
 		return true;
 	if (!slash || (size_t)(slash - name) > KODA_NAME_MAX)
 		return false;
 	memcpy(first, name, (size_t)(slash - name));
 	first[slash - name] = '\0';
-	return is_link(dir, first);
+	return is_link(dir, first, NULL);
 }
 
 static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
@@ -62,7 +67,7 @@ static int add_aliases(struct koda_strv *list, const char *dir, const char *name
 /* Follows those of the names below dir that go through a link; all of them if dir is no directory
  * that the floor knows by itself. */
 static int note_names(struct koda_strv *list, const char *dir, const char *const *names, bool all,
-		      struct koda_error *err)
+		      bool *shared, struct koda_error *err)
 {
 	koda_auto_free char *real = NULL;
 	koda_auto_fd int fd = -1;
@@ -80,7 +85,7 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 	for (; *names && fd >= 0 && r == KODA_OK; names++) {
 		koda_auto_free char *path = NULL;
 
-		if (has_link(fd, *names)) {
+		if (has_link(fd, *names, shared)) {
 			r = add_aliases(list, dir, *names, err);
 		} else if (all || strcmp(real, dir) != 0) {
 			r = koda_path_join(real, *names, &path, err);
@@ -93,10 +98,10 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 
 static int note_config(struct koda_site *site, const char *config, bool all, struct koda_error *err)
 {
-	int r = note_names(&site->guarded, config, koda_floor_config_dirs, all, err);
+	int r = note_names(&site->guarded, config, koda_floor_config_dirs, all, NULL, err);
 
 	if (r == KODA_OK)
-		r = note_names(&site->hidden, config, koda_floor_hidden_config, all, err);
+		r = note_names(&site->hidden, config, koda_floor_hidden_config, all, NULL, err);
 	return r;
 }
 
@@ -110,9 +115,10 @@ static int note_home(struct koda_site *site, const char *home, bool all, struct 
 
 	if (!home)
 		return KODA_OK;
-	r = note_names(&site->guarded, home, koda_floor_home_dirs, all, err);
+	r = note_names(&site->guarded, home, koda_floor_home_dirs, all, NULL, err);
 	if (r == KODA_OK)
-		r = note_names(&site->guarded, home, koda_floor_home_files, all, err);
+		r = note_names(&site->guarded, home, koda_floor_home_files, all, &site->shared,
+			       err);
 	if (r == KODA_OK)
 		r = koda_path_join(home, ".config", &config, err);
 	if (r == KODA_OK)
@@ -120,7 +126,7 @@ static int note_home(struct koda_site *site, const char *home, bool all, struct 
 	if (r == KODA_OK)
 		r = note_config(site, config, all, err);
 	if (r == KODA_OK)
-		r = note_names(&site->hidden, local, state, all, err);
+		r = note_names(&site->hidden, local, state, all, NULL, err);
 	return r;
 }
 
@@ -136,13 +142,16 @@ int koda_site_note_aliases(struct koda_site *site, struct koda_error *err)
 	if (r == KODA_OK)
 		r = note_config(site, site->config_home, false, err);
 	if (r == KODA_OK)
-		r = note_names(&site->guarded, site->root, koda_floor_project_names, false, err);
+		r = note_names(&site->guarded, site->root, koda_floor_project_names, false,
+			       &site->shared, err);
 	if (r == KODA_OK)
 		r = koda_path_join(site->root, ".git", &git, err);
 	if (r == KODA_OK)
-		r = note_names(&site->guarded, git, koda_floor_git_names, false, err);
-	for (size_t i = 0; i < site->git_dirs.len && r == KODA_OK; i++)
-		r = note_names(&site->guarded, site->git_dirs.items[i], koda_floor_git_names, false,
+		r = note_names(&site->guarded, git, koda_floor_git_names, false, &site->shared,
 			       err);
+	for (size_t i = 0; i < site->git_dirs.len && r == KODA_OK; i++)
+		if (strcmp(site->git_dirs.items[i], git) != 0)
+			r = note_names(&site->guarded, site->git_dirs.items[i],
+				       koda_floor_git_names, false, &site->shared, err);
 	return r;
 }

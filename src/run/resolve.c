@@ -7,14 +7,16 @@
 #include "policy/pathindex.h"
 #include "policy/policy.h"
 
-/* Where the command may write or could have written: the project, and what the policy allows, as
- * the kernel will see it. */
+/* Where the command may write or could have written: the project, its git directory, and what the
+ * policy allows, as the kernel will see it. */
 static int load_writable(const struct koda_site *site, const struct koda_policy *policy,
 			 struct koda_pathindex *writable, struct koda_error *err)
 {
 	size_t count = koda_policy_count(policy, KODA_LIST_ALLOW_WRITE);
 	int r = koda_pathindex_add(writable, koda_span_of(site->root), 1, err);
 
+	for (size_t i = 0; i < site->git_open.len && r == KODA_OK; i++)
+		r = koda_pathindex_add(writable, koda_span_of(site->git_open.items[i]), 1, err);
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
 		koda_auto_free char *resolved = NULL;
 

@@ -5,35 +5,15 @@
 #include "base/diag.h"
 #include "base/path.h"
 #include "policy/policy.h"
+#include "run/hardlink.h"
 #include "run/remedy.h"
+#include "run/socket.h"
 #include "run/world.h"
 
 #include <errno.h>
 #include <koda/env.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Pathname sockets in a form that rules can name. */
-static int load_sockets(struct koda_sandbox *sandbox, struct koda_error *err)
-{
-	koda_auto_strv struct koda_strv found = KODA_STRV_INIT;
-	int r = koda_world_sockets(&found, err);
-
-	for (size_t i = 0; i < found.len && r == KODA_OK; i++) {
-		koda_auto_free char *resolved = NULL;
-
-		struct koda_error why = { 0 };
-
-		r = koda_path_resolve(found.items[i], &resolved, &why);
-		if (r == KODA_OK)
-			r = koda_strv_take(&sandbox->sockets, KODA_TAKE(resolved), err);
-		else if (r == KODA_E_SYS && (why.sys_errno == EACCES || why.sys_errno == ELOOP))
-			r = KODA_OK; /* it leads nowhere and cannot be connected to either */
-		else if (err)
-			*err = why;
-	}
-	return r;
-}
 
 static int load_policy(struct koda_sandbox_parts *parts, const struct koda_sandbox_options *options,
 		       struct koda_error *err)
@@ -65,7 +45,8 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 	struct koda_place place;
 	const struct koda_found found = { .git_dirs = &sandbox->site.git_dirs,
 					  .git_files = &sandbox->site.git_files,
-					  .closed = &sandbox->site.guarded };
+					  .closed = &sandbox->site.guarded,
+					  .shared = &sandbox->site.shared };
 	int r = koda_world_scan(sandbox->site.root, koda_policy_search_depth(sandbox->policy),
 				&found, err);
 
@@ -73,6 +54,8 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 		r = koda_site_note_absent(&sandbox->site, err);
 	if (r == KODA_OK)
 		r = koda_site_note_aliases(&sandbox->site, err);
+	if (r == KODA_OK)
+		r = koda_site_note_hardlinks(&sandbox->site, sandbox->policy, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(&sandbox->site);
@@ -144,7 +127,7 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	if (r == KODA_OK)
 		r = load_rules(sandbox, err);
 	if (r == KODA_OK)
-		r = load_sockets(sandbox, err);
+		r = koda_socket_find(sandbox->site.root, &sandbox->sockets, err);
 	if (r < 0) {
 		koda_remedy_add(err);
 		koda_sandbox_close(sandbox);

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "policy/floor.h"
 #include "policy/root.h"
+#include "run/gitlink.h"
 #include "wire/hold.h"
 
 #include <errno.h>
@@ -162,10 +163,22 @@ static int load_runtime_dir(struct koda_site *site, struct koda_error *err)
 	return koda_path_resolve(dir, &site->runtime_dir, err);
 }
 
+int koda_site_check_dir(const struct koda_site *site, const char *dir, struct koda_error *err)
+{
+	struct koda_place place = koda_site_place(site);
+	int r;
+
+	place.root = dir;
+	r = koda_root_check(&place, err);
+	if (r < 0 || !site->table_home)
+		return r;
+	place.home = site->table_home;
+	return koda_root_check(&place, err);
+}
+
 int koda_site_load(struct koda_site *site, const char *root, const char *const *environ_,
 		   struct koda_error *err)
 {
-	struct koda_place place;
 	int r = koda_path_resolve(root ? root : ".", &site->root, err);
 
 	if (r == KODA_OK)
@@ -186,12 +199,8 @@ int koda_site_load(struct koda_site *site, const char *root, const char *const *
 		r = load_exec_dirs(site, environ_, err);
 	if (r < 0)
 		return r;
-	place = koda_site_place(site);
-	r = koda_root_check(&place, err);
-	if (r < 0 || !site->table_home)
-		return r;
-	place.home = site->table_home;
-	return koda_root_check(&place, err);
+	r = koda_site_check_dir(site, site->root, err);
+	return r < 0 ? r : koda_site_note_link(site, err);
 }
 
 void koda_site_clear(struct koda_site *site)
@@ -208,6 +217,7 @@ void koda_site_clear(struct koda_site *site)
 	koda_strv_clear(&site->absent);
 	koda_strv_clear(&site->guarded);
 	koda_strv_clear(&site->hidden);
+	koda_strv_clear(&site->git_open);
 	*site = (struct koda_site)KODA_SITE_INIT;
 }
 
@@ -225,30 +235,8 @@ struct koda_place koda_site_place(const struct koda_site *site)
 		.absent = (const char *const *)site->absent.items,
 		.guarded = (const char *const *)site->guarded.items,
 		.hidden = (const char *const *)site->hidden.items,
+		.git_open = (const char *const *)site->git_open.items,
 	};
-}
-
-/* A directory is a git directory if it has what git itself looks for. */
-static bool is_git_dir(const char *dir)
-{
-	static const char *const parts[] = { "HEAD", "objects", "refs" };
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-	return fd >= 0;
-}
-
-/* Worktrees keep HEAD and commondir, but no objects of their own. */
-static bool is_worktree_dir(const char *dir)
-{
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	return fd >= 0 && fstatat(fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstatat(fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Looks at one directory on the way: is it a repository, a work tree with a pointer, or neither? */
@@ -260,7 +248,7 @@ static int note_git(struct koda_site *site, const char *dir, struct koda_error *
 
 	if (r < 0)
 		return r;
-	if (is_git_dir(dir) || is_worktree_dir(dir))
+	if (koda_gitlink_is_dir(dir) || koda_gitlink_is_worktree(dir))
 		r = add_once(&site->git_dirs, dir, err);
 	if (r < 0 || lstat(dot_git, &st) < 0)
 		return r;

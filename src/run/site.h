@@ -27,6 +27,8 @@ struct koda_site {
 	struct koda_strv absent;
 	struct koda_strv guarded;
 	struct koda_strv hidden;
+	struct koda_strv git_open;
+	bool shared; /* a protected file was seen that has another name (hardlink.h) */
 };
 
 #define KODA_SITE_INIT                                                                             \
@@ -40,6 +42,14 @@ struct koda_site {
 KODA_CHECK int koda_site_load(struct koda_site *site, const char *root, const char *const *environ_,
 			      struct koda_error *err);
 void koda_site_clear(struct koda_site *site);
+
+/* Would dir be refused as a project root? Fails: DENIED if so, POLICY, NOMEM. */
+KODA_CHECK int koda_site_check_dir(const struct koda_site *site, const char *dir,
+				   struct koda_error *err);
+
+/* Follows root/.git if it is a pointer file (gitlink.c). Where it leads is protected like any git
+ * directory, and opened if it is this project's. Fails: SYS, NOMEM. */
+KODA_CHECK int koda_site_note_link(struct koda_site *site, struct koda_error *err);
 
 /* Borrowed from site. */
 struct koda_place koda_site_place(const struct koda_site *site);

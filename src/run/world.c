@@ -5,6 +5,9 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/set.h"
+#include "run/gitlink.h"
+#include "run/search.h"
 #include "wire/hold.h"
 
 #include <dirent.h>
@@ -55,13 +58,36 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 
 const struct koda_world koda_world_here = { .look = look };
 
+/* One file system, and whether a directory's link count there is two and one for each
+ * subdirectory. */
+struct kind {
+	dev_t dev;
+	bool counts;
+};
+
 /* Directories still to be looked at, breadth first. */
 struct queue {
 	struct koda_strv dirs;
 	size_t next;
-	size_t level_end; /* those before it are on the current level */
-	unsigned int depth;
+	size_t level_end;     /* those before it are on the current level */
+	struct kind kinds[8]; /* of the file systems met; one beyond these is asked each time */
+	size_t kind_count;
 };
+
+/* Only what is known to count is believed: others say 1 or 2 for every directory, or what some
+ * server says. */
+static bool counts_subdirs(struct queue *queue, int fd, dev_t dev)
+{
+	bool counts;
+
+	for (size_t i = 0; i < queue->kind_count; i++)
+		if (queue->kinds[i].dev == dev)
+			return queue->kinds[i].counts;
+	counts = koda_search_is_plain(fd);
+	if (queue->kind_count < KODA_ARRAY_LEN(queue->kinds))
+		queue->kinds[queue->kind_count++] = (struct kind){ dev, counts };
+	return counts;
+}
 
 static int note(struct koda_strv *list, const char *dir, const char *name, struct koda_error *err)
 {
@@ -137,7 +163,10 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	if (has_git)
 		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
 			 err);
-	if (st.st_nlink >= 2) /* "." and the entry in the parent, then one per subdirectory */
+	if (has_git && S_ISREG(git.st_mode) && git.st_nlink > 1 && found->shared)
+		*found->shared = true;
+	/* "." and the entry in the parent, then one per subdirectory. */
+	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
 	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
 		return r;
@@ -156,9 +185,20 @@ static bool looks_like_git(int fd)
 	return false;
 }
 
+/* Adds dir, which may be NULL, to the git directories unless it is there. */
+static int add_git_dir(const struct koda_found *found, struct koda_set *known, const char *dir,
+		       struct koda_error *err)
+{
+	if (!dir || koda_set_find(known, koda_span_of(dir)) != KODA_SET_NONE)
+		return KODA_OK;
+	if (koda_set_add(known, koda_span_of(dir), NULL) < 0)
+		return koda_fail_nomem(err);
+	return koda_strv_add(found->git_dirs, dir, err);
+}
+
 /* The git directories of submodules (their names may have several components) and worktrees. */
-static int scan_below_git(const char *git_dir, const char *name, struct koda_strv *git_dirs,
-			  struct koda_error *err)
+static int scan_below_git(const struct koda_found *found, struct koda_set *known,
+			  const char *git_dir, const char *name, struct koda_error *err)
 {
 	struct queue queue = { .dirs = KODA_STRV_INIT };
 	int r = note(&queue.dirs, git_dir, name, err);
@@ -170,7 +210,7 @@ static int scan_below_git(const char *git_dir, const char *name, struct koda_str
 		if (fd < 0)
 			continue;
 		if (i > 0 && looks_like_git(fd))
-			r = koda_strv_add(git_dirs, path, err);
+			r = add_git_dir(found, known, path, err);
 		else
 			r = read_subdirs(&queue, fd, path, SIZE_MAX, err);
 	}
@@ -178,20 +218,66 @@ static int scan_below_git(const char *git_dir, const char *name, struct koda_str
 	return r;
 }
 
-/* git_dirs grows while it is read: a submodule has modules of its own. */
-static int scan_git_dirs(struct koda_strv *git_dirs, struct koda_error *err)
+static int add_links(const struct koda_found *found, const struct koda_strv *links,
+		     struct koda_error *err)
 {
 	int r = KODA_OK;
 
-	for (size_t i = 0; i < git_dirs->len && i < SCAN_MAX && r == KODA_OK; i++) {
+	for (size_t i = 0; i < links->len && r == KODA_OK; i++)
+		if (!koda_strv_has(found->git_files, links->items[i]))
+			r = koda_strv_add(found->git_files, links->items[i], err);
+	return r;
+}
+
+/* Where the pointer files and links lead. git_files grows: links on the way must stay, too, but
+ * those need no following. */
+static int follow_git_files(const struct koda_found *found, struct koda_set *known,
+			    struct koda_error *err)
+{
+	size_t count = found->git_files->len;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < count && r == KODA_OK; i++) {
+		koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
+		koda_auto_free char *dir = NULL;
+
+		r = koda_gitlink_follow(found->git_files->items[i], &dir, &links, err);
+		if (r == KODA_OK)
+			r = add_git_dir(found, known, dir, err);
+		if (r == KODA_OK)
+			r = add_links(found, &links, err);
+	}
+	return r;
+}
+
+/* What belongs to a git directory: submodules, worktrees, the directory it shares. git_dirs grows
+ * while it is read, because each of these has the same again. */
+static int scan_git_dirs(const struct koda_found *found, struct koda_set *known,
+			 struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < found->git_dirs->len; i++)
+		if (koda_set_add(known, koda_span_of(found->git_dirs->items[i]), NULL) < 0)
+			return koda_fail_nomem(err);
+	r = follow_git_files(found, known, err);
+	for (size_t i = 0; i < found->git_dirs->len && i < SCAN_MAX && r == KODA_OK; i++) {
 		/* A copy: the list may move when it grows. */
-		koda_auto_free char *dir = strdup(git_dirs->items[i]);
+		koda_auto_free char *dir = strdup(found->git_dirs->items[i]);
+		koda_auto_strv struct koda_strv links = KODA_STRV_INIT;
+		koda_auto_free char *common = NULL;
 
 		if (!dir)
 			return koda_fail_nomem(err);
-		r = scan_below_git(dir, "modules", git_dirs, err);
+		r = scan_below_git(found, known, dir, "modules", err);
 		if (r == KODA_OK)
-			r = scan_below_git(dir, "worktrees", git_dirs, err);
+			r = scan_below_git(found, known, dir, "worktrees", err);
+		if (r == KODA_OK)
+			r = koda_gitlink_common(dir, &common, &links, err);
+		if (r == KODA_OK)
+			r = add_git_dir(found, known, common, err);
+		if (r == KODA_OK)
+			r = add_links(found, &links, err);
 	}
 	return r;
 }
@@ -199,6 +285,7 @@ static int scan_git_dirs(struct koda_strv *git_dirs, struct koda_error *err)
 int koda_world_scan(const char *root, unsigned int depth, const struct koda_found *found,
 		    struct koda_error *err)
 {
+	koda_auto_set struct koda_set known = KODA_SET_INIT((size_t)256 << 20);
 	struct queue queue = { .dirs = KODA_STRV_INIT };
 	unsigned int level = 0;
 	int r = koda_strv_add(&queue.dirs, root, err);
@@ -218,36 +305,5 @@ int koda_world_scan(const char *root, unsigned int depth, const struct koda_foun
 				     err);
 	}
 	koda_strv_clear(&queue.dirs);
-	return r < 0 ? r : scan_git_dirs(found->git_dirs, err);
-}
-
-int koda_world_sockets(struct koda_strv *paths, struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
-	koda_auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
-	int r = KODA_OK;
-
-	/* What is not known cannot be hidden. */
-	if (fd < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, "/proc/net/unix",
-				    "the host's sockets cannot be hidden");
-	r = koda_fd_read_all(fd, &text, err);
-	if (r < 0)
-		return r;
-	if (!text.ptr) /* there is always a head line */
-		return koda_fail_at(err, KODA_E_SYS, 0, "/proc/net/unix",
-				    "the host's sockets cannot be hidden");
-	/* Num RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". */
-	for (char *line = text.ptr; line && r == KODA_OK;) {
-		char *end = strchr(line, '\n');
-		char *path;
-
-		if (end)
-			*end = '\0';
-		path = strstr(line, " /");
-		if (path && !koda_strv_has(paths, path + 1))
-			r = koda_strv_add(paths, path + 1, err);
-		line = end ? end + 1 : NULL;
-	}
-	return r;
+	return r < 0 ? r : scan_git_dirs(found, &known, err);
 }

@@ -44,6 +44,86 @@ teardown() {
 	done
 }
 
+# bind_unix TYPE DIRECTORY NAME THEN: a process outside binds there, then runs Python.
+bind_unix() {
+	rm -f -- "$BATS_TEST_TMPDIR/listening"
+	python3 -c '
+import os, socket, sys, time
+os.chdir(sys.argv[3])
+s = socket.socket(socket.AF_UNIX, getattr(socket, "SOCK_" + sys.argv[2]))
+s.bind(sys.argv[4])
+if sys.argv[2] != "DGRAM":
+    s.listen(8)
+exec(sys.argv[5])
+open(sys.argv[1], "w").close()
+time.sleep(60)' "$BATS_TEST_TMPDIR/listening" "$@" 3>&- &
+	background+=($!)
+	wait_for "$BATS_TEST_TMPDIR/listening"
+}
+
+# hidden PATH: it can be connected to outside, and not inside.
+hidden() {
+	outside connect-unix "$1"
+	refused connect-unix "$1"
+}
+
+@test "sockets of every type" {
+	bind_unix DGRAM "$project" "$project/d" ''
+	bind_unix SEQPACKET "$project" "$project/q" ''
+	hidden "$project/d"
+	hidden "$project/q"
+}
+
+@test "a name with a newline, and one in another directory" {
+	bind_unix STREAM "$project" "$project/new"$'\n'line ''
+	bind_unix STREAM / "$elsewhere/"$'\n' ''
+	hidden "$project/new"$'\n'line
+	hidden "$elsewhere/"$'\n'
+}
+
+@test "sockets bound by a relative name" {
+	mkdir sub
+	bind_unix STREAM "$project" here ''
+	bind_unix STREAM "$project/sub" ./left 'os.chdir("/")'
+	bind_unix DGRAM "$elsewhere" there ''
+	hidden "$project/here"
+	hidden "$project/sub/left"
+	hidden "$elsewhere/there"
+}
+
+@test "sockets that were moved, themselves or with their directory" {
+	mkdir -p sub/deep old
+	bind_unix STREAM / "$project/before" "os.rename('$project/before', '$project/after')"
+	bind_unix STREAM / "$elsewhere/out" "os.rename('$elsewhere/out', '$project/sub/deep/in')"
+	bind_unix STREAM / "$project/old/s" "os.rename('$project/old', '$project/kept')"
+	hidden "$project/after"
+	hidden "$project/sub/deep/in"
+	hidden "$project/kept/s"
+}
+
+@test "further names of a socket" {
+	mkdir sub
+	bind_unix STREAM / "$project/first" "os.link('$project/first', '$project/sub/second')"
+	bind_unix STREAM / "$elsewhere/first" "os.link('$elsewhere/first', '$project/third')"
+	hidden "$project/first"
+	hidden "$project/sub/second"
+	hidden "$project/third"
+}
+
+@test "sockets that come and go keep nothing from starting" {
+	python3 -c '
+import os, socket, sys, time
+for i in range(200000):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(sys.argv[1] + "/" + str(i))
+    s.close()
+    os.unlink(sys.argv[1] + "/" + str(i))' "$elsewhere" 3>&- &
+	background+=($!)
+	for _ in {1..30}; do
+		allowed open-read file
+	done
+}
+
 @test "abstract sockets of the host are not there" {
 	listen_unix "@koda-test-$$-$BATS_TEST_NUMBER"
 	outside abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-42. A mount protects a name; a file with a hard link has another. Nobody inside can make one to
+ * a protected file, because it lies on a mount of its own, but one may have been there before.
+ *
+ * The link count tells, and costs nothing where names are looked at anyway. Only if a protected
+ * file has several names are they looked for, wherever the command could write. A name that is
+ * found is protected like the file; one that is not found lies where nothing can be written. What
+ * is to be hidden could be read there, though, so then nothing runs.
+ */
+#include "run/hardlink.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/set.h"
+#include "policy/policy.h"
+#include "policy/rules.h"
+#include "run/search.h"
+#include "run/site.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Of a protected directory so many entries are looked at to see whether there is anything to look
+ * for, and so many if there is; and so many of what can be written. */
+#define GLANCE_MAX  64
+#define ENTRIES_MAX ((size_t)4096)
+#define TREE_MAX    ((size_t)2000000)
+#define BYTES_MAX   ((size_t)64 << 20)
+
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+/* A protected file with several names. */
+struct file {
+	nlink_t names; /* that it has */
+	nlink_t known; /* that were found */
+	bool hidden;
+	size_t path; /* of the first one, in paths */
+};
+
+struct finder {
+	struct koda_site *site;
+	const struct koda_rules *rules;
+	struct koda_set ids;   /* struct file_id, in the order of files */
+	struct koda_set paths; /* every name that was found */
+	struct file *files;    /* owned */
+	size_t cap;
+};
+
+/* Git never runs the samples that it puts there. */
+static bool is_sample(const char *dir, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".sample") == 0 && strcmp(dir, "hooks") == 0;
+}
+
+bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
+{
+	koda_auto_fd int fd = -1;
+	const struct dirent *entry;
+	DIR *stream;
+	bool shared = false;
+	struct stat inner;
+
+	if (S_ISREG(st->st_mode))
+		return st->st_nlink > 1;
+	if (!S_ISDIR(st->st_mode))
+		return false;
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+		return false;
+	stream = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!stream)
+		return true; /* that cannot be told: the search will say why */
+	(void)koda_take_fd(&fd);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own */
+	for (int i = 0; i < GLANCE_MAX && !shared && (entry = readdir(stream)); i++)
+		shared = (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) &&
+			 !is_sample(name, entry->d_name) &&
+			 fstatat(dirfd(stream), entry->d_name, &inner, AT_SYMLINK_NOFOLLOW) == 0 &&
+			 S_ISREG(inner.st_mode) && inner.st_nlink > 1;
+	(void)closedir(stream);
+	return shared;
+}
+
+static bool is_denied_shared(const struct koda_policy *policy, enum koda_list list)
+{
+	for (size_t i = 0; i < koda_policy_count(policy, list); i++) {
+		const char *path = koda_policy_get(policy, list, i).ptr;
+		struct stat st;
+
+		if (lstat(path, &st) == 0 && koda_hardlink_is_shared(AT_FDCWD, path, &st))
+			return true;
+	}
+	return false;
+}
+
+static struct koda_span id_of(const struct file_id *id)
+{
+	return (struct koda_span){ (const char *)id, sizeof(*id) };
+}
+
+/* The file with this number, or NULL. */
+static struct file *find_file(const struct finder *f, dev_t dev, ino_t ino)
+{
+	struct file_id id;
+	size_t i;
+
+	memset(&id, 0, sizeof(id));
+	id.dev = dev;
+	id.ino = ino;
+	i = koda_set_find(&f->ids, id_of(&id));
+	return i == KODA_SET_NONE ? NULL : &f->files[i];
+}
+
+static int add_file(struct finder *f, const struct stat *st, struct koda_error *err)
+{
+	struct file_id id;
+
+	memset(&id, 0, sizeof(id));
+	id.dev = st->st_dev;
+	id.ino = st->st_ino;
+	if (!f->files || f->ids.count == f->cap) {
+		size_t cap = f->cap ? 2 * f->cap : 16;
+		struct file *files = reallocarray(f->files, cap, sizeof(*files));
+
+		if (!files)
+			return koda_fail_nomem(err);
+		f->files = files;
+		f->cap = cap;
+	}
+	f->files[f->ids.count] = (struct file){ .names = st->st_nlink, .path = SIZE_MAX };
+	return koda_set_add(&f->ids, id_of(&id), NULL) < 0 ? koda_fail_nomem(err) : KODA_OK;
+}
+
+/* Counts a name of the file, once. */
+static int count_name(struct finder *f, struct file *file, const char *path, struct koda_error *err)
+{
+	size_t before = f->paths.count;
+	size_t at;
+	int r = koda_set_add(&f->paths, koda_span_of(path), &at);
+
+	if (r < 0)
+		return koda_fail_room(err, r, "the list of hard links");
+	file->known += f->paths.count > before;
+	file->path = file->path == SIZE_MAX ? at : file->path;
+	return KODA_OK;
+}
+
+/* --- which files are protected --- */
+
+static int see_protected(struct finder *f, const char *path, struct koda_error *err)
+{
+	struct koda_verdict read = koda_rules_read(f->rules, path, strlen(path));
+	struct file *file;
+	struct stat st;
+	int r = KODA_OK;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+		return KODA_OK;
+	file = find_file(f, st.st_dev, st.st_ino);
+	if (!file) {
+		r = add_file(f, &st, err);
+		file = find_file(f, st.st_dev, st.st_ino);
+	}
+	if (r < 0 || !file)
+		return r;
+	file->hidden = file->hidden || read.answer == KODA_DENY;
+	return count_name(f, file, path, err);
+}
+
+static int see_entry(void *ctx, const char *dir, const char *name, dev_t dev, uint64_t ino,
+		     struct koda_error *err)
+{
+	koda_auto_free char *path = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	(void)dev;
+	(void)ino;
+	return r < 0 ? r : see_protected(ctx, path, err);
+}
+
+/* Programs and the kernel's files are not looked at: they have several names as a rule, and those
+ * are the system's. */
+static bool is_looked_at(struct koda_verdict read, struct koda_verdict write)
+{
+	return read.answer == KODA_DENY ||
+	       (write.answer == KODA_DENY && write.why != KODA_WHY_DEFAULT &&
+		write.why != KODA_WHY_EXEC_DIR && write.why != KODA_WHY_KERNEL);
+}
+
+static int collect(struct finder *f, struct koda_error *err)
+{
+	const struct koda_set *marked = koda_rules_marked(f->rules);
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
+		struct koda_span path = koda_set_get(marked, i);
+		struct koda_search search = {
+			.type = DT_REG, .left = ENTRIES_MAX, .see = see_entry, .ctx = f
+		};
+
+		if (!is_looked_at(koda_rules_read(f->rules, path.ptr, path.len),
+				  koda_rules_write(f->rules, path.ptr, path.len)))
+			continue;
+		r = see_protected(f, path.ptr, err);
+		if (r == KODA_OK)
+			r = koda_search_run(&search, path.ptr, err);
+	}
+	return r;
+}
+
+/* --- what their other names are --- */
+
+/* Is the name open to what the file must be closed to? */
+static bool is_open(const struct finder *f, const struct file *file, const char *path)
+{
+	struct koda_verdict v = file->hidden ? koda_rules_read(f->rules, path, strlen(path))
+					     : koda_rules_write(f->rules, path, strlen(path));
+
+	return v.answer == KODA_ALLOW;
+}
+
+static int see_name(void *ctx, const char *dir, const char *name, dev_t dev, uint64_t ino,
+		    struct koda_error *err)
+{
+	struct finder *f = ctx;
+	struct file *file = find_file(f, dev, ino);
+	koda_auto_free char *path = NULL;
+	int r;
+
+	if (!file)
+		return KODA_OK;
+	r = koda_path_join(dir, name, &path, err);
+	if (r == KODA_OK)
+		r = count_name(f, file, path, err);
+	if (r < 0 || !is_open(f, file, path))
+		return r;
+	return koda_strv_take(file->hidden ? &f->site->hidden : &f->site->guarded, KODA_TAKE(path),
+			      err);
+}
+
+/* Everything below dir, unless that was done from above. */
+static int search_below(struct koda_search *search, struct koda_set *done, const char *dir,
+			struct koda_error *err)
+{
+	for (size_t i = 0; i < done->count; i++)
+		if (koda_path_covers(koda_set_get(done, i), koda_span_of(dir)))
+			return KODA_OK;
+	if (koda_set_add(done, koda_span_of(dir), NULL) < 0)
+		return koda_fail_nomem(err);
+	return koda_search_run(search, dir, err);
+}
+
+/* The project, and wherever else something can be written. */
+static int search_all(struct finder *f, const struct koda_policy *policy, struct koda_error *err)
+{
+	koda_auto_set struct koda_set done = KODA_SET_INIT(BYTES_MAX);
+	struct koda_search search = { .type = DT_REG,
+				      .deep = true,
+				      .left = TREE_MAX,
+				      .see = see_name,
+				      .ctx = f,
+				      .closed = &f->site->guarded };
+	int r = search_below(&search, &done, f->site->root, err);
+
+	for (size_t i = 0; i < koda_policy_count(policy, KODA_LIST_ALLOW_WRITE) && r == KODA_OK;
+	     i++)
+		r = search_below(&search, &done,
+				 koda_policy_get(policy, KODA_LIST_ALLOW_WRITE, i).ptr, err);
+	for (size_t i = 0; i < f->site->git_open.len && r == KODA_OK; i++)
+		r = search_below(&search, &done, f->site->git_open.items[i], err);
+	if (r == KODA_OK && search.left == 0)
+		return koda_fail_at(
+			err, KODA_E_LIMIT, 0, koda_set_get(&f->paths, f->files[0].path).ptr,
+			"is protected and has another name (a hard link), and there are "
+			"too many files to look for it");
+	return r;
+}
+
+static int check_hidden(const struct finder *f, struct koda_error *err)
+{
+	for (size_t i = 0; i < f->ids.count; i++)
+		if (f->files[i].hidden && f->files[i].known < f->files[i].names)
+			return koda_fail_at(err, KODA_E_DENIED, 0,
+					    koda_set_get(&f->paths, f->files[i].path).ptr,
+					    "cannot be hidden: it has another name (a hard link) "
+					    "that was not found; replace it by a copy of itself");
+	return KODA_OK;
+}
+
+int koda_site_note_hardlinks(struct koda_site *site, const struct koda_policy *policy,
+			     struct koda_error *err)
+{
+	struct finder f = { .site = site,
+			    .ids = KODA_SET_INIT(BYTES_MAX),
+			    .paths = KODA_SET_INIT(BYTES_MAX) };
+	struct koda_place place = koda_site_place(site);
+	struct koda_rules *rules = NULL;
+	int r;
+
+	if (!site->shared && !is_denied_shared(policy, KODA_LIST_DENY_READ) &&
+	    !is_denied_shared(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW))
+		return KODA_OK;
+	r = koda_rules_new(policy, &place, &rules, err);
+	f.rules = rules;
+	if (r == KODA_OK)
+		r = collect(&f, err);
+	if (r == KODA_OK && f.ids.count > 0)
+		r = search_all(&f, policy, err);
+	if (r == KODA_OK)
+		r = check_hidden(&f, err);
+	koda_rules_free(rules);
+	koda_set_clear(&f.ids);
+	koda_set_clear(&f.paths);
+	free(f.files);
+	return r;
+}

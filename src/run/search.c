@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/search.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+bool koda_search_is_plain(int fd)
+{
+	static const long known[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC,
+				      F2FS_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(known); i++)
+		if ((long)fs.f_type == known[i])
+			return true;
+	return false;
+}
+
+/* One directory that is being read. */
+struct reading {
+	const char *path;
+	int fd;
+	dev_t dev;
+	bool plain;
+};
+
+static int see_entry(struct koda_search *search, struct koda_strv *queue, const struct reading *at,
+		     const struct dirent *entry, struct koda_error *err)
+{
+	unsigned char type = entry->d_type;
+	uint64_t ino = entry->d_ino;
+	dev_t dev = at->dev;
+	struct stat st;
+	char *below = NULL;
+	int r;
+
+	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		return KODA_OK;
+	if (type == DT_UNKNOWN || (type == search->type && !at->plain)) {
+		if (fstatat(at->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return KODA_OK;
+		type = (unsigned char)IFTODT(st.st_mode);
+		ino = st.st_ino;
+		dev = st.st_dev;
+	}
+	if (type == search->type)
+		return search->see(search->ctx, at->path, entry->d_name, dev, ino, err);
+	if (type != DT_DIR || !search->deep)
+		return KODA_OK;
+	r = koda_path_join(at->path, entry->d_name, &below, err);
+	return r < 0 ? r : koda_strv_take(queue, below, err);
+}
+
+/* NULL with errno 0 at the end. */
+static const struct dirent *next_entry(DIR *dir)
+{
+	errno = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is the caller's own */
+	return readdir(dir);
+}
+
+static int read_dir(struct koda_search *search, struct koda_strv *queue, const char *path,
+		    struct koda_error *err)
+{
+	koda_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const struct dirent *entry;
+	struct stat st;
+	struct reading at = { .path = path };
+	DIR *dir;
+	int r = KODA_OK;
+
+	/* The owner can open what is closed. */
+	if (fd < 0 && errno == EACCES && search->closed && lstat(path, &st) == 0 &&
+	    st.st_uid == geteuid())
+		return koda_strv_add(search->closed, path, err);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+		return KODA_OK; /* gone, or somebody else's */
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look into");
+	at.fd = fd;
+	at.dev = st.st_dev;
+	at.plain = koda_search_is_plain(fd);
+	dir = fdopendir(fd);
+	if (!dir)
+		return koda_fail_nomem(err);
+	(void)koda_take_fd(&fd);
+	while (r == KODA_OK && search->left > 0 && (entry = next_entry(dir))) {
+		search->left--;
+		r = see_entry(search, queue, &at, entry, err);
+	}
+	if (r == KODA_OK && search->left > 0 && errno != 0)
+		r = koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look into");
+	(void)closedir(dir);
+	return r;
+}
+
+int koda_search_run(struct koda_search *search, const char *root, struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv queue = KODA_STRV_INIT;
+	int r = koda_strv_add(&queue, root, err);
+
+	/* From the end: what is finished is freed, and the list stays short. */
+	while (r == KODA_OK && queue.len > 0 && search->left > 0) {
+		koda_auto_free char *path = queue.items[--queue.len];
+
+		queue.items[queue.len] = NULL;
+		r = read_dir(search, &queue, path, err);
+	}
+	return r;
+}

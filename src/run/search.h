@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking for inodes by reading directories. Costs a fraction of a microsecond per entry, so it is
+ * only for what is rare: sockets that are not where they should be, protected files with more than
+ * one name.
+ */
+#ifndef KODA_RUN_SEARCH_H
+#define KODA_RUN_SEARCH_H
+
+#include "base/macros.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* One search. Entries are shown by directory, device of that directory and inode number. */
+struct koda_search {
+	unsigned char type; /* DT_SOCK, DT_REG: only entries of this type are shown */
+	bool deep;          /* go into subdirectories */
+	size_t left;        /* how many more entries may be read; 0 at the end: not all were */
+	/* Called for every entry of the type. A negative answer ends the search. */
+	int (*see)(void *ctx, const char *dir, const char *name, dev_t dev, uint64_t ino,
+		   struct koda_error *err);
+	void *ctx;
+	struct koda_strv *closed; /* may be NULL; the user's own directories that are closed */
+};
+
+/* Does not follow links. What is gone or somebody else's is passed over. Fails: SYS, NOMEM, and
+ * what see fails with. */
+KODA_CHECK int koda_search_run(struct koda_search *search, const char *root,
+			       struct koda_error *err);
+
+/* Is this a file system whose numbers are known to be plain? A directory's link count is two and
+ * one for each subdirectory, reading a directory shows the inode number that stat shows, and the
+ * device is the file system's own. Elsewhere none of this is believed. */
+bool koda_search_is_plain(int fd);
+
+#endif

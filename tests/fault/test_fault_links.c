@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Following pointers and looking for further names when memory runs out: an error, never a name
+ * that was passed over. */
+#include "../lib/exhaust.h"
+
+#include "../lib/scratch.h"
+#include "run/hardlink.h"
+#include "run/site.h"
+#include "run/socket.h"
+#include "run/world.h"
+
+#include <koda/policy.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static void *scratch;
+static const char *dir; /* the same, to read */
+
+static int keep(struct koda_strv *list, int r, void **ret, struct koda_error *err)
+{
+	struct koda_strv *kept = r == KODA_OK ? malloc(sizeof(*kept)) : NULL;
+
+	if (kept) {
+		*kept = *list;
+		*ret = kept;
+		return r;
+	}
+	koda_strv_clear(list);
+	if (r == KODA_OK) /* our own allocation was the one to fail */
+		*err = (struct koda_error){ .code = KODA_E_NOMEM, .message = "out of memory" };
+	return r == KODA_OK ? KODA_E_NOMEM : r;
+}
+
+static bool same_list(const void *ret, const void *undisturbed)
+{
+	const struct koda_strv *a = ret;
+	const struct koda_strv *b = undisturbed;
+	bool same = a->len == b->len && a->len > 0;
+
+	for (size_t i = 0; same && i < a->len; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+static void release_list(void *ret)
+{
+	koda_strv_clear(ret);
+	free(ret);
+}
+
+static int load_site(struct koda_site *site, struct koda_error *err)
+{
+	static const char *const env[] = { "HOME=/no/such/home", "PATH=/no/such/bin", NULL };
+
+	return koda_site_load(site, koda_in(dir, "root"), env, err);
+}
+
+/* The git directory of a worktree. */
+static int open_git_dir(void **ret, struct koda_error *err)
+{
+	struct koda_site site = KODA_SITE_INIT;
+	int r = load_site(&site, err);
+	struct koda_strv opened = site.git_open;
+
+	site.git_open = (struct koda_strv)KODA_STRV_INIT;
+	koda_site_clear(&site);
+	return keep(&opened, r, ret, err);
+}
+
+static int scan(void **ret, struct koda_error *err)
+{
+	struct koda_strv dirs = KODA_STRV_INIT;
+	struct koda_strv files = KODA_STRV_INIT;
+	struct koda_strv closed = KODA_STRV_INIT;
+	const struct koda_found found = { &dirs, &files, &closed, NULL };
+	int r = koda_world_scan(koda_in(dir, "root"), 3, &found, err);
+
+	koda_strv_clear(&files);
+	koda_strv_clear(&closed);
+	return keep(&dirs, r, ret, err);
+}
+
+/* The further names of what the policy hides. */
+static int find_names(void **ret, struct koda_error *err)
+{
+	struct koda_site site = KODA_SITE_INIT;
+	struct koda_policy *policy = NULL;
+	struct koda_strv hidden;
+	const char *path = koda_in(dir, "root/secret");
+	int r = load_site(&site, err);
+
+	if (r == KODA_OK)
+		r = koda_policy_for_trust(KODA_TRUST_AUTO, site.root, &policy, err);
+	if (r == KODA_OK)
+		r = koda_policy_add(policy, KODA_LIST_DENY_READ, path, strlen(path), err);
+	if (r == KODA_OK)
+		r = koda_site_note_hardlinks(&site, policy, err);
+	hidden = site.hidden;
+	site.hidden = (struct koda_strv)KODA_STRV_INIT;
+	koda_site_clear(&site);
+	koda_policy_free(policy);
+	return keep(&hidden, r, ret, err);
+}
+
+static int find_sockets(void **ret, struct koda_error *err)
+{
+	struct koda_strv found = KODA_STRV_INIT;
+	int r = koda_socket_find(koda_in(dir, "root"), &found, err);
+
+	return keep(&found, r, ret, err);
+}
+
+/* Others come and go. */
+static bool has_ours(const void *ret, const void *undisturbed)
+{
+	(void)undisturbed;
+	return koda_strv_has(ret, koda_in(dir, "root/moved")) &&
+	       koda_strv_has(ret, koda_in(dir, "relative"));
+}
+
+static const struct koda_exhaust entries[] = {
+	{ "koda_site_load, a worktree", open_git_dir, same_list, release_list },
+	{ "koda_world_scan", scan, same_list, release_list },
+	{ "koda_site_note_hardlinks", find_names, same_list, release_list },
+	{ "koda_socket_find", find_sockets, has_ours, release_list },
+};
+
+static void bind_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* kept to the end */
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		fail_msg("bind %s: %s", path, strerror(errno));
+}
+
+/* The group's own state would take the place of the tests'. */
+static int setup(void **state)
+{
+	char back[PATH_MAX];
+
+	(void)state;
+	if (koda_scratch_setup(&scratch) < 0 || chdir(scratch) < 0)
+		return -1;
+	dir = scratch;
+	(void)snprintf(back, sizeof(back), "%s/root/.git\n", dir);
+	(void)koda_make_dir(dir, "root");
+	(void)koda_make_dir(dir, "root/sub");
+	(void)koda_make_dir(dir, "main");
+	(void)koda_make_dir(dir, "main/objects");
+	(void)koda_make_dir(dir, "main/refs");
+	(void)koda_make_dir(dir, "main/worktrees");
+	(void)koda_make_dir(dir, "main/worktrees/w");
+	(void)koda_make_file(dir, "main/HEAD", "ref: refs/heads/main\n");
+	(void)koda_make_file(dir, "main/worktrees/w/HEAD", "ref: refs/heads/side\n");
+	(void)koda_make_file(dir, "main/worktrees/w/commondir", "../..\n");
+	(void)koda_make_file(dir, "main/worktrees/w/gitdir", back);
+	(void)koda_make_link(dir, "step", "main/worktrees");
+	(void)koda_make_file(dir, "root/.git", "gitdir: ../step/w\n");
+	(void)koda_make_file(dir, "root/secret", "x");
+	if (link(koda_in(dir, "root/secret"), koda_in(dir, "root/sub/other")) < 0)
+		return -1;
+	bind_at("relative");
+	bind_at("bound");
+	return rename("bound", "root/moved");
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return chdir("/") < 0 ? -1 : koda_scratch_teardown(&scratch);
+}
+
+#define ENTRIES (sizeof(entries) / sizeof(entries[0]))
+
+int main(void)
+{
+	struct CMUnitTest tests[ENTRIES];
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		tests[i] = KODA_EXHAUST_TEST(&entries[i]);
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
