@@ -9,7 +9,7 @@
  *
  * KODA_TEST_SEED repeats a run; the seed is printed.
  */
-#include "../unit/koda_test.h"
+#include "agree_tree.h"
 
 #include "base/buf.h"
 #include "base/diag.h"
@@ -27,24 +27,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATHS_MAX 160
-
-static const char *const names[] = { "a",        "b",       "c d",    "file.txt",      ".claude",
-				     ".git",     ".vscode", ".envrc", "hooks",         "config",
-				     "agents",   "info",    ".koda",  "settings.json", "attributes",
-				     ".mcp.json" };
-
-struct world {
-	struct koda_rng rng;
-	char top[PATH_MAX / 2]; /* of this case */
-	char root[PATH_MAX / 2 + 64];
-	char paths[PATHS_MAX][PATH_MAX];
-	size_t count;
-	unsigned int wrong;
-	unsigned int compared;
-	unsigned int refused; /* cases that did not start */
-};
-
 #define MUST(call)                                                                                 \
 	do {                                                                                       \
 		struct koda_error *err_ = &err;                                                    \
@@ -54,71 +36,6 @@ struct world {
 			exit(2);                                                                   \
 		}                                                                                  \
 	} while (0)
-
-static const char *pick_name(struct world *w)
-{
-	return names[koda_rng_below(&w->rng, sizeof(names) / sizeof(names[0]))];
-}
-
-/* Remembers dir/name; NULL when there is no more room. */
-static const char *note(struct world *w, const char *dir, const char *name)
-{
-	char *path = w->paths[w->count];
-
-	if (w->count == PATHS_MAX || snprintf(path, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX - 64)
-		return NULL;
-	w->count++;
-	return path;
-}
-
-static void make_file(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	if (fd >= 0) {
-		(void)!write(fd, "x", 1);
-		(void)close(fd);
-	}
-}
-
-/* A name that is a directory wherever it is known to anybody. */
-static bool is_directory_name(const char *path)
-{
-	static const char *const known[] = {
-		".claude", ".koda", ".git", "info", "hooks", "agents"
-	};
-	const char *name = strrchr(path, '/') + 1;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcmp(name, known[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Something at random: mostly files and directories, some links, inside and out, some to nowhere.
- */
-static void fill(struct world *w, const char *dir, unsigned int depth)
-{
-	size_t entries = 2 + koda_rng_below(&w->rng, 4);
-
-	for (size_t i = 0; i < entries; i++) {
-		const char *path = note(w, dir, pick_name(w));
-		const char *target = w->paths[koda_rng_below(&w->rng, w->count - 1)];
-		struct stat st;
-
-		if (!path)
-			return;
-		if (lstat(path, &st) == 0)
-			continue;
-		if (koda_rng_one_in(&w->rng, 7) && (lstat(target, &st) < 0 || !S_ISLNK(st.st_mode)))
-			(void)!symlink(koda_rng_one_in(&w->rng, 4) ? "nowhere" : target, path);
-		else if (depth > 0 && !koda_rng_one_in(&w->rng, 3) && mkdir(path, 0755) == 0)
-			fill(w, path, depth - 1);
-		else if (!koda_rng_one_in(&w->rng, 4) && !is_directory_name(path))
-			make_file(path);
-		/* else it stays missing */
-	}
-}
 
 /* Rules about what is there, and about names that are missing in a directory that is there. Rules
  * that go through a file or a link are for other tests: they may keep a sandbox from starting. */
@@ -135,7 +52,7 @@ static void add_rules(struct world *w, struct koda_policy *policy, enum koda_lis
 
 		(void)snprintf(path, sizeof(path), "%s", base);
 		if (lstat(base, &st) == 0 && S_ISDIR(st.st_mode) && koda_rng_one_in(&w->rng, 2))
-			(void)snprintf(path, sizeof(path), "%s/%s", base, pick_name(w));
+			(void)snprintf(path, sizeof(path), "%s/%s", base, koda_tree_name(w));
 		if (koda_path_resolve(path, &resolved, &err) == KODA_OK &&
 		    strcmp(path, resolved) == 0)
 			MUST(koda_policy_add(policy, list, path, strlen(path), &err));
@@ -330,10 +247,12 @@ static void run_case(struct world *w, const char *dir, unsigned int number, cons
 		exit(2);
 	(void)snprintf(other, sizeof(other), "%s/other", w->top);
 	(void)mkdir(other, 0755);
-	(void)note(w, w->top, "home/p");
-	fill(w, w->root, 3);
-	(void)note(w, w->top, "other");
-	fill(w, other, 1);
+	(void)koda_tree_note(w, w->top, "home/p");
+	(void)koda_tree_note(w, w->top, "other");
+	if (koda_rng_one_in(&w->rng, 3))
+		koda_tree_worktree(w, other);
+	koda_tree_fill(w, w->root, 3);
+	koda_tree_fill(w, other, 1);
 	size = count_tree(w->top);
 	sandbox = open_sandbox(w);
 	if (sandbox)
