@@ -8,9 +8,10 @@
  * it the longest one counts, and a deny counts for more than a hole of the same length. To be
  * written it must be below some allow_write entry, and neither below a deny_write_within_allow nor
  * below a deny_read entry. If the root of a linked worktree or a submodule may be written, so may
- * the git directory that its .git file leads to. A host must not match denied_domains and, unless
- * that list is empty, must match allowed_domains; special addresses must be listed. What is built
- * in (the floor) comes before any of this.
+ * the git directory that its .git file leads to. Package caches can be written too, as a copy that
+ * the host's files are never part of, if the policy lets anything be written. A host must not match
+ * denied_domains and, unless that list is empty, must match allowed_domains; special addresses must
+ * be listed. What is built in (the floor) comes before any of this.
  *
  * Asking allocates nothing and cannot fail; a malformed path or host is denied. A rule set does
  * not change once built, so threads may share it.
@@ -53,7 +54,8 @@ enum koda_answer {
 	X(GIT, "floor.git")                 /* hooks, config and pointers of a git dir */          \
 	X(EXEC_DIR, "floor.exec_dir")       /* a PATH directory or our helpers */                  \
 	X(KERNEL, "floor.kernel")           /* /sys, /proc/sys and friends */                      \
-	X(GIT_DIR, "project.git_dir")       /* where a writable project's .git file leads */
+	X(GIT_DIR, "project.git_dir")       /* where a writable project's .git file leads */       \
+	X(CACHE, "cache.copy_on_write")     /* a package cache: what is written stays inside */
 
 enum koda_why {
 #define KODA_WHY_ENUM(name, text) KODA_WHY_##name,
@@ -87,6 +89,7 @@ struct koda_place {
 	/* Directories that root/.git, a pointer file, leads to and that are known to be this
 	 * project's: writable if the root is, but for the protected names in them. */
 	const char *const *git_open;
+	const char *const *caches; /* package caches that exist */
 };
 
 /* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is

@@ -206,3 +206,9 @@ int koda_floor_open(struct koda_pathindex *index, const char *const *dirs, struc
 {
 	return mark_each(index, dirs, KODA_WHY_GIT_DIR, err);
 }
+
+int koda_floor_add_caches(struct koda_pathindex *index, const struct koda_place *place,
+			  struct koda_error *err)
+{
+	return mark_each(index, place->caches, KODA_WHY_CACHE, err);
+}

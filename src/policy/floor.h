@@ -33,6 +33,11 @@ extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on writ
 #define KODA_FLOOR_FENCE (1U << 30)
 #define KODA_FLOOR_GATE  (1U << 31)
 
+/* Adds the package caches of a place, which are copied on write; any reason to refuse outweighs
+ * that. Fails: as koda_floor_add. */
+KODA_CHECK int koda_floor_add_caches(struct koda_pathindex *index, const struct koda_place *place,
+				     struct koda_error *err);
+
 /* Adds the floor of a place to an index. Fails: POLICY for a path that is not absolute, NOMEM. */
 KODA_CHECK int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 			      bool allow_git_config, struct koda_error *err);

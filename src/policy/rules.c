@@ -4,7 +4,7 @@
  *
  *   read     hidden if the longest entry above the path is a deny; a hole of equal length loses
  *   write    needs an allow above and no deny above, of writing or of reading: what a hole makes
- *            visible again stays read-only
+ *            visible again stays read-only; a package cache counts as an allow, of a copy
  *   connect  first the denied patterns, then the allowed ones (none: any host), then the address
  *            guard: whatever is not a public address has to be listed, itself or by exact name
  *
@@ -101,6 +101,9 @@ static int fill(struct koda_rules *rules, const struct koda_policy *policy,
 				   policy->flags[KODA_FLAG_ALLOW_GIT_CONFIG].on, err);
 	if (r == KODA_OK)
 		r = add_git_open(rules, place, err);
+	/* Who may write nothing gets no copies to write to either. */
+	if (r == KODA_OK && policy->lists[KODA_LIST_ALLOW_WRITE].count > 0)
+		r = koda_floor_add_caches(&rules->paths, place, err);
 	if (r < 0)
 		return r;
 	if (koda_set_copy(&rules->allowed, &policy->lists[KODA_LIST_ALLOWED_DOMAINS]) < 0 ||
@@ -225,6 +228,9 @@ struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char 
 			now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk.rule);
 		else if ((walk.marks & MARK(GIT_DIR)) && now.answer == KODA_DENY)
 			now = verdict(KODA_ALLOW, KODA_WHY_GIT_DIR, walk.rule);
+		/* What the policy itself opens is the host's own, not a copy. */
+		else if ((walk.marks & MARK(CACHE)) && now.answer == KODA_DENY)
+			now = verdict(KODA_ALLOW, KODA_WHY_CACHE, walk.rule);
 	}
 	if (fence.answer == KODA_DENY)
 		return fence;
