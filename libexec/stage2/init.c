@@ -9,7 +9,6 @@
 #include "sys.h"
 #include "wire/report.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -19,13 +18,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-/* How often processes are counted where the kernel does not. */
-#define WATCH_MS 20
 
 /* Connections that wait for the proxy to be started. */
 #define BACKLOG 1024
@@ -108,40 +103,7 @@ static void reap(pid_t command)
 	}
 }
 
-/* How many processes there may be, if the kernel will not see to it: root is exempt from its
- * limit. 0: nothing to watch. */
-static uint64_t watched_processes(const struct plan *plan, uid_t user)
-{
-	struct koda_op op;
-	size_t at = 0;
-
-	while (user == 0 && koda_ops_next(plan->bytes, &at, &op))
-		if (op.kind == KODA_OP_RLIMIT && op.flags == RLIMIT_NPROC)
-			return op.n2;
-	return 0;
-}
-
-static uint64_t count_processes(void)
-{
-	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
-	uint64_t count = 0;
-
-	while (dir && (entry = readdir(dir)))
-		count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-	if (dir)
-		(void)closedir(dir);
-	return count;
-}
-
-/* Too many: all of them end. Init itself is not counted, and not reached by its own signal. */
-static void limit_processes(uint64_t limit)
-{
-	if (limit > 0 && count_processes() > limit + 1)
-		(void)kill(-1, SIGKILL);
-}
-
-static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_t processes)
+static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
 				   { .fd = guardian_fd, .events = POLLIN } };
@@ -149,9 +111,9 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (poll(polled, 2, processes ? WATCH_MS : -1) < 0 && errno != EINTR)
+		if (poll(polled, 2, koda_watch_ms()) < 0 && errno != EINTR)
 			_exit(1);
-		limit_processes(processes);
+		koda_watch_look();
 		if (polled[1].revents) /* the guardian is gone */
 			_exit(1);
 		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
@@ -164,16 +126,17 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd, uint64_
 }
 
 /* The guardian has the plan and has made its placeholders, or it is gone. */
-static void wait_for_guardian(int guardian_fd)
+static struct go wait_for_guardian(int guardian_fd)
 {
-	char go;
+	struct go go;
 	ssize_t n;
 
 	do {
-		n = read(guardian_fd, &go, 1);
+		n = read(guardian_fd, &go, sizeof(go));
 	} while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (n != (ssize_t)sizeof(go))
 		_exit(1);
+	return go;
 }
 
 /* What no plan can change. The runner is still making it meanwhile. */
@@ -192,14 +155,15 @@ static void prepare(uid_t user, gid_t group)
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 {
 	struct plan plan;
+	struct go go;
 	sigset_t all;
 	pid_t command;
 	int signals;
 
 	prepare(user, group);
-	wait_for_guardian(guardian_fd);
+	go = wait_for_guardian(guardian_fd);
 	plan = koda_plan_load();
-	koda_view_build(&plan);
+	koda_view_build(&plan, &go);
 	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
 	 * bond with the guardian takes its place. */
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
@@ -220,5 +184,6 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 		koda_command_main(&plan);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	serve(command, signals, KODA_STAGE2_LIFE_FD, watched_processes(&plan, user));
+	koda_watch_start(&plan, user == 0 && !go.cgroup, !go.cgroup);
+	serve(command, signals, KODA_STAGE2_LIFE_FD);
 }

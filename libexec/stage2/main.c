@@ -31,8 +31,10 @@ static pid_t guardian; /* a clone of it has another number, in its own namespace
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
 	koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
-	if (getpid() == guardian)
+	if (getpid() == guardian) {
+		koda_cgroup_close();
 		koda_hold_undo();
+	}
 	_exit(KODA_STAGE2_FAILED);
 }
 
@@ -69,7 +71,8 @@ static void tidy_descriptors(void)
 
 static pid_t start_init(int *ret_pidfd, int *ret_bond)
 {
-	int bond[2]; /* a byte lets init go on; the guardian's end closes with it, and init notices
+	int bond[2]; /* a struct go lets init go on; the guardian's end closes with it, and init
+		      * notices
 		      */
 	long pid;
 	int pidfd = -1;
@@ -135,9 +138,12 @@ static bool wait_for_plan(void)
 static void guard(pid_t init, int pidfd, int bond)
 {
 	const struct plan plan = koda_plan_load();
+	struct go go;
 
 	koda_hold_all(&plan);
-	if (write(bond, "", 1) != 1)
+	koda_cache_hold(&plan, &go);
+	go.cgroup = koda_cgroup_open(&plan, init);
+	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	watch(init, pidfd);
 }
@@ -168,6 +174,11 @@ int main(void)
 		(void)kill(init, SIGKILL);
 	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
 		;
+	/* Init was in the group and could not tell. */
+	if (koda_cgroup_report())
+		koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
+	koda_cgroup_close();
+	koda_cache_undo();
 	koda_hold_undo();
 	return 0;
 }

@@ -36,8 +36,28 @@ void koda_hold_undo(void);
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(void);
 
+/* What the guardian has made of the plan on the host, for init to go on with. */
+#define KODA_SLOTS_MAX 16
+struct go {
+	bool cgroup;                 /* there is a control group, and init is in it */
+	int8_t slot[KODA_SLOTS_MAX]; /* of each cache, in the plan's order; -1: none */
+};
+
+/* Slots for copies of caches (cache.c), held until the guardian ends. */
+void koda_cache_hold(const struct plan *plan, struct go *ret_go);
+/* Takes away, or opens, what the kernel leaves in a slot: a directory that not even its owner can
+ * look into, and so could not remove. */
+void koda_cache_undo(void);
+
+/* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
+ * the plan has none or it cannot be made. */
+bool koda_cgroup_open(const struct plan *plan, pid_t init);
+/* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
+bool koda_cgroup_report(void);
+void koda_cgroup_close(void);
+
 /* The guardian's clone of itself becomes init (init.c). It does what no plan can change, and goes
- * on when guardian_fd has a byte. */
+ * on when guardian_fd has a struct go. */
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
 /* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
@@ -45,9 +65,17 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 void koda_terminal_open(const struct plan *plan);
 void koda_terminal_control(const struct plan *plan);
 
+/* Limits that init watches (watch.c): root's processes, which the kernel does not count, and the
+ * memory of the tree. */
+void koda_watch_start(const struct plan *plan, bool root, bool memory);
+/* How long until the next look, in milliseconds; -1: there is nothing to watch. */
+int koda_watch_ms(void);
+/* Looks if it is time to. Above a limit the runner is told, and everything but init ends. */
+void koda_watch_look(void);
+
 /* Mounts (view.c): what is the same for every plan, then the rest. */
 void koda_view_prepare(void);
-void koda_view_build(const struct plan *plan);
+void koda_view_build(const struct plan *plan, const struct go *go);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
 void koda_lock_limits(const struct plan *plan);

@@ -52,7 +52,10 @@ int koda_tree_clone(const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
 	bool is_link = op->kind == KODA_OP_PIN;
-	int fd = is_link ? open_link(path) : koda_tree_open(path);
+	bool late = op->flags & KODA_OP_LATE;
+	int fd = is_link ? open_link(path)
+		 : late  ? koda_tree_target(path, true, 0755)
+			 : koda_tree_open(path);
 	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
 	struct stat st;
 	int tree;
@@ -71,7 +74,7 @@ int koda_tree_clone(const struct koda_op *op)
 		koda_stage2_fail("clone the tree at", path, errno);
 	(void)close(fd);
 	/* A late one comes from the view as it has become, where it may be writable. */
-	if (op->kind == KODA_OP_READONLY && (op->flags & KODA_OP_LATE))
+	if (op->kind == KODA_OP_READONLY && late)
 		koda_tree_set(tree, "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), MOUNT_ATTR_RDONLY,
 			      path);
 	return tree;
@@ -97,7 +100,7 @@ int koda_tree_make(const char *type, const char *const options[][2], unsigned in
 	return tree;
 }
 
-static void remember_device(int tree, const char *path)
+void koda_tree_remember(int tree, const char *path)
 {
 	struct stat st;
 
@@ -111,38 +114,7 @@ int koda_tree_tmpfs(const char *path, const char *size, const char *mode, unsign
 	const char *const options[][2] = { { "size", size }, { "mode", mode }, { NULL, NULL } };
 	int tree = koda_tree_make("tmpfs", options, attributes, path);
 
-	remember_device(tree, path);
-	return tree;
-}
-
-int koda_tree_overlay(const struct koda_op *op)
-{
-	char work[4096];
-	char upper[4096];
-	const char *const options[][2] = { { "lowerdir", op->text1.ptr },
-					   { "upperdir", upper },
-					   { "workdir", work },
-					   { "userxattr", NULL },
-					   { NULL, NULL } };
-	int fs = sys_fsopen("overlay");
-	int tree;
-
-	if (snprintf(upper, sizeof(upper), "%s/upper", op->text2.ptr) >= (int)sizeof(upper) ||
-	    snprintf(work, sizeof(work), "%s/work", op->text2.ptr) >= (int)sizeof(work))
-		koda_stage2_fail("the path is too long", op->text2.ptr, ENAMETOOLONG);
-	if (fs < 0)
-		return -1;
-	for (size_t i = 0; options[i][0]; i++)
-		if (sys_fsconfig(fs, options[i][1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG,
-				 options[i][0], options[i][1]) < 0)
-			koda_stage2_fail("configure the copy-on-write view of", op->text1.ptr,
-					 errno);
-	if (sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
-		koda_stage2_fail("create the copy-on-write view of", op->text1.ptr, errno);
-	tree = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (tree < 0)
-		koda_stage2_fail("mount the copy-on-write view of", op->text1.ptr, errno);
-	(void)close(fs);
+	koda_tree_remember(tree, path);
 	return tree;
 }
 
@@ -177,8 +149,7 @@ static int make_target(char *path, bool is_dir, mode_t mode)
 	return r;
 }
 
-/* The mount point at path in the view as it is now; what is missing on the way is made. */
-static int open_target(const char *path, bool is_dir, mode_t mode)
+int koda_tree_target(const char *path, bool is_dir, mode_t mode)
 {
 	size_t len = strlen(path);
 	char prefix[4096];
@@ -202,7 +173,7 @@ static int open_target(const char *path, bool is_dir, mode_t mode)
 
 void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode)
 {
-	int target = open_target(path, is_dir, mode);
+	int target = koda_tree_target(path, is_dir, mode);
 
 	if (target < 0)
 		koda_stage2_fail("open the mount point", path, errno);

@@ -18,16 +18,23 @@ int koda_tree_clone(const struct koda_op *op);
 int koda_tree_make(const char *type, const char *const options[][2], unsigned int attributes,
 		   const char *path);
 int koda_tree_tmpfs(const char *path, const char *size, const char *mode, unsigned int attributes);
-int koda_tree_overlay(const struct koda_op *op);
+/* From now on mount points may be created in this file system, which was made here. */
+void koda_tree_remember(int tree, const char *path);
+
+/* The mount point at path in the view as it is now; what is missing is made, as a directory with
+ * mode or a file, but only in file systems made here. -1 with errno. */
+int koda_tree_target(const char *path, bool is_dir, mode_t mode);
 
 /* Adds attributes to the mount at fd and path. */
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name);
 
-/* Mounts tree on path. Missing mount points are created, with mode for directories, but only in
- * file systems made here. */
+/* Mounts tree on path, with a mount point as koda_tree_target makes it. */
 void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode);
 void koda_tree_attach_link(int tree, const char *path);
 bool koda_tree_is_directory(int fd);
+
+/* The copy-on-write view of a cache: in this slot, or an empty directory (cache.c). */
+int koda_cache_tree(const struct koda_op *op, int slot);
 
 /* device.c: what is mounted later is made while the host's /dev is still there. */
 void koda_device_prepare(void);

@@ -70,8 +70,22 @@ static void clone_all(const struct plan *plan, bool (*is_wanted)(const struct ko
 			continue;
 		if (is_wanted(&op))
 			trees[i] = koda_tree_clone(&op);
-		else if (op.kind == KODA_OP_OVERLAY && trees[i] < 0)
-			trees[i] = koda_tree_overlay(&op);
+	}
+}
+
+/* While the slots can still be written and reached. */
+static void copy_caches(const struct plan *plan, const struct go *go)
+{
+	struct koda_op op;
+	size_t cache = 0;
+	size_t i = 0;
+	size_t at = 0;
+
+	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
+		if (op.kind != KODA_OP_OVERLAY)
+			continue;
+		trees[i] = koda_cache_tree(&op, cache < KODA_SLOTS_MAX ? go->slot[cache] : -1);
+		cache++;
 	}
 }
 
@@ -105,14 +119,17 @@ static void attach_masks(void)
 static void apply_mask(const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
-	int target = koda_tree_open(path);
+	bool late = op->flags & KODA_OP_LATE;
+	int target = late ? koda_tree_target(path, true, 0755) : koda_tree_open(path);
 	int tree;
 
 	/* What is out of our reach, with more privileges than the command has, is out of its reach.
 	 */
 	if (target < 0 && errno == EACCES)
 		return;
-	if (target < 0 && errno == ENOENT && (op->flags & KODA_OP_FLEETING))
+	/* In a copy of a cache the way there may have become something else. */
+	if (target < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
+	    (op->flags & KODA_OP_FLEETING))
 		return;
 	if (target < 0)
 		koda_stage2_fail("open what is to be hidden", path, errno);
@@ -193,6 +210,7 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_ARG:
 	case KODA_OP_TERMINAL:
 	case KODA_OP_NET:
+	case KODA_OP_CGROUP:
 	case KODA_OP_COUNT:
 		break;
 	}
@@ -231,7 +249,7 @@ void koda_view_prepare(void)
 	prepare_masks();
 }
 
-void koda_view_build(const struct plan *plan)
+void koda_view_build(const struct plan *plan, const struct go *go)
 {
 	struct koda_op op;
 	size_t i = 0;
@@ -239,6 +257,7 @@ void koda_view_build(const struct plan *plan)
 
 	make_room(plan);
 	clone_all(plan, is_cloned_writable);
+	copy_caches(plan, go);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	clone_all(plan, is_cloned_readonly);
 	attach_masks();

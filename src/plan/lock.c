@@ -77,6 +77,7 @@ static int plan_limits(struct koda_plan *plan, const struct koda_plan_request *r
 {
 	struct koda_trust_limits table = koda_trust_limits(request->trust);
 	uint64_t processes = request->max_processes ? request->max_processes : table.max_processes;
+	struct koda_op group = { .kind = KODA_OP_CGROUP };
 	uint64_t value;
 	int r = add_limit(plan, RLIMIT_CORE, table.max_core_bytes, table.max_core_bytes, err);
 
@@ -91,6 +92,13 @@ static int plan_limits(struct koda_plan *plan, const struct koda_plan_request *r
 	/* First a signal that can be handled, then the end. */
 	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_CPU_TIME_SECS, &value))
 		r = add_limit(plan, RLIMIT_CPU, value, value + CPU_GRACE_SECS, err);
+	/* Without one, init watches the tree instead. Init itself is in it, too. */
+	if (r == KODA_OK && request->cgroup &&
+	    koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &group.n1)) {
+		group.text1 = koda_span_of(request->cgroup);
+		group.n2 = processes + 1;
+		r = koda_plan_add(plan, &group, NULL, err);
+	}
 	return r;
 }
 

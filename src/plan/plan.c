@@ -113,6 +113,8 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 		return r < 0 || !op->n2 ? r : koda_buf_addf(out, ", no binding");
 	case KODA_OP_TERMINAL:
 		return koda_buf_addf(out, "of its own");
+	case KODA_OP_CGROUP:
+		return koda_buf_addf(out, " memory=%" PRIu64 " processes=%" PRIu64, op->n1, op->n2);
 	case KODA_OP_FILTER:
 		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
 	case KODA_OP_HOLD:

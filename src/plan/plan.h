@@ -7,6 +7,7 @@
 #define KODA_PLAN_PLAN_H
 
 #include "base/buf.h"
+#include "base/set.h"
 #include "base/str.h"
 #include "wire/op.h"
 #include "wire/terminal.h"
@@ -49,7 +50,8 @@ struct koda_plan_request {
 	bool as_root;           /* the command's user is root: kernel files need more */
 	const struct koda_terminal_state *terminal; /* of the command's own; NULL: none */
 	const char *const *sockets; /* host sockets to hide, NULL-terminated; may be NULL */
-	const char *caches;         /* directory for copy-on-write caches; NULL: none */
+	const char *caches;         /* where copies of caches are kept; NULL: not at all */
+	const char *cgroup;         /* where a control group can be made; NULL: nowhere */
 	const char *cwd;
 	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
 	const char *const *env;  /* NULL-terminated */
@@ -101,6 +103,24 @@ KODA_CHECK int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_req
 bool koda_plan_is_own(struct koda_span path);
 /* Is it one of those itself, or below one in which nothing of the host is ever shown? */
 bool koda_plan_is_all_own(struct koda_span path);
+/* Copy-on-write views of package caches (cache.c), made while the view is planned. */
+struct koda_copy {
+	struct koda_plan *plan;
+	const struct koda_plan_request *request;
+	struct koda_set *mounted; /* what has a mount already */
+	struct koda_error *err;
+};
+
+KODA_CHECK int koda_plan_cache(const struct koda_copy *copy, struct koda_span cache,
+			       const struct koda_look *look);
+/* Closes path inside a copy by kind, READONLY or MASK. */
+KODA_CHECK int koda_plan_close_copy(const struct koda_copy *copy, struct koda_span path,
+				    enum koda_op_kind kind, const char *why);
+/* Hides what may be gone, or not there yet, when its turn comes. */
+KODA_CHECK int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path,
+				      const char *why);
+/* Will copies be kept below path? Then it is there by the time the view is made. */
+bool koda_plan_is_store(const struct koda_plan_request *request, struct koda_span path);
 KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 

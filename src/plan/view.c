@@ -9,6 +9,8 @@
  *   readable below writable a read-only bind; a placeholder if it does not exist; a link is pinned
  *                           to itself
  *   writable                a bind
+ *   copied (a cache)        an overlay; what is not to be written in it is closed in the overlay,
+ *                           and never by something on the host
  *
  * T-11 Every writable directory above something that is not writable is bound onto itself (an
  * anchor), so that it cannot be renamed or removed together with what it protects.
@@ -29,6 +31,7 @@
 enum state {
 	STATE_HIDDEN = 0,
 	STATE_READABLE,
+	STATE_COPIED, /* writable, without the host's files changing */
 	STATE_WRITABLE
 };
 
@@ -36,6 +39,7 @@ struct planner {
 	struct koda_plan *plan;
 	const struct koda_plan_request *request;
 	struct koda_set mounted; /* paths that have a mount already */
+	struct koda_copy copy;   /* the same, for those who plan caches */
 	struct koda_error *err;
 };
 
@@ -48,7 +52,9 @@ static enum state state_of(const struct planner *p, struct koda_span path,
 	*ret_reason = read.answer == KODA_DENY ? read : write;
 	if (read.answer == KODA_DENY)
 		return STATE_HIDDEN;
-	return write.answer == KODA_ALLOW ? STATE_WRITABLE : STATE_READABLE;
+	if (write.answer == KODA_DENY)
+		return STATE_READABLE;
+	return write.why == KODA_WHY_CACHE ? STATE_COPIED : STATE_WRITABLE;
 }
 
 static struct koda_span parent_of(struct koda_span path)
@@ -208,6 +214,23 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 	return add(p, KODA_OP_READONLY, path, look, why);
 }
 
+/* Something other than the copy around it. */
+static int plan_in_copy(struct planner *p, struct koda_span path, enum state state,
+			const struct koda_look *look, bool has_hole, const char *why)
+{
+	/* A link in a copy is the command's to change; what it leads to has a rule of its own. */
+	if (look->thing == KODA_THING_LINK)
+		return KODA_OK;
+	if (state == STATE_READABLE || (state == STATE_HIDDEN && !has_hole))
+		return koda_plan_close_copy(
+			&p->copy, path, state == STATE_READABLE ? KODA_OP_READONLY : KODA_OP_MASK,
+			why);
+	if (look->thing == KODA_THING_MISSING)
+		return KODA_OK;
+	return add(p, state == STATE_HIDDEN ? KODA_OP_VEIL : KODA_OP_WRITABLE, path,
+		   state == STATE_HIDDEN ? NULL : look, why);
+}
+
 static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 {
 	struct koda_verdict reason;
@@ -229,14 +252,21 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	r = look_at(p, path, &look);
 	if (r < 0)
 		return r;
+	describe(reason, why, sizeof(why));
 	if (!private && around == STATE_WRITABLE)
 		return protect(p, path, state, &look, reason, has_hole);
+	if (!private && around == STATE_COPIED)
+		return plan_in_copy(p, path, state, &look, has_hole, why);
+	if (look.thing == KODA_THING_MISSING && state == STATE_HIDDEN &&
+	    koda_plan_is_store(p->request, path))
+		return koda_plan_mask_loosely(&p->copy, path, why);
 	/* Elsewhere nothing can be created, and a link leads to where its own rule holds. */
 	if (look.thing == KODA_THING_MISSING || look.thing == KODA_THING_LINK)
 		return KODA_OK;
-	describe(reason, why, sizeof(why));
 	if (state == STATE_HIDDEN)
 		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
+	if (state == STATE_COPIED)
+		return koda_plan_cache(&p->copy, path, &look);
 	if (state == STATE_WRITABLE)
 		return add(p, KODA_OP_WRITABLE, path, &look, why);
 	/* What makes a hole is the rule that lets it be read. */
@@ -348,13 +378,13 @@ static int plan_sockets(struct planner *p)
 		r = look_at(p, path, &look);
 		if (r == KODA_OK && look.thing != KODA_THING_OTHER)
 			continue;
-		/* It must not be moved either: only its name tells the next run where it is. */
+		/* It must not be moved either: only its name tells the next run where it is. In a
+		 * copy, moving makes another file of it. */
 		if (r == KODA_OK)
 			r = anchor(p, path, "a socket of the host");
+		/* Whoever listens may be gone by the time this is mounted. */
 		if (r == KODA_OK)
-			r = add(p, KODA_OP_MASK, path, NULL, "a socket of the host");
-		if (r == KODA_OK)
-			p->plan->lines[p->plan->count - 1].op.flags |= KODA_OP_FLEETING;
+			r = koda_plan_mask_loosely(&p->copy, path, "a socket of the host");
 		r = r > 0 ? KODA_OK : r;
 	}
 	return r;
@@ -374,6 +404,7 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 	if (top.answer == KODA_ALLOW)
 		return koda_fail_at(err, KODA_E_DENIED, 0, "fs.allow_write",
 				    "/ cannot be writable as a whole; name what has to be");
+	p.copy = (struct koda_copy){ plan, request, &p.mounted, err };
 	if (r == KODA_OK)
 		r = plan_root(&p);
 	if (r == KODA_OK)

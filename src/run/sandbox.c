@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/path.h"
 #include "policy/policy.h"
+#include "run/cgroup.h"
 #include "run/hardlink.h"
 #include "run/remedy.h"
 #include "run/socket.h"
@@ -128,6 +129,8 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 		r = load_rules(sandbox, err);
 	if (r == KODA_OK)
 		r = koda_socket_find(sandbox->site.root, &sandbox->sockets, err);
+	if (r == KODA_OK)
+		r = koda_cgroup_find(KODA_CGROUP_MOUNT, KODA_CGROUP_SELF, &sandbox->cgroup, err);
 	if (r < 0) {
 		koda_remedy_add(err);
 		koda_sandbox_close(sandbox);
@@ -163,6 +166,7 @@ void koda_sandbox_close(struct koda_sandbox *sandbox)
 	koda_rules_free(sandbox->rules);
 	koda_strv_clear(&sandbox->host_env);
 	koda_strv_clear(&sandbox->sockets);
+	free(sandbox->cgroup);
 	free(sandbox);
 }
 
@@ -196,6 +200,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			   struct koda_plan *plan, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv line = KODA_STRV_INIT;
+	koda_auto_free char *caches = NULL;
 	struct koda_place place = koda_site_place(&sandbox->site);
 	const struct koda_env_request env_request = {
 		.host = (const char *const *)sandbox->host_env.items,
@@ -214,6 +219,8 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	if (options->terminal)
 		koda_terminal_describe(options->stdio, &terminal);
 	if (r == KODA_OK)
+		r = koda_site_cache_store(&sandbox->site, &caches, err);
+	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
 	if (r == KODA_OK) {
 		const struct koda_plan_request request = {
@@ -226,6 +233,8 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.as_root = geteuid() == 0,
 			.terminal = options->terminal ? &terminal : NULL,
 			.sockets = (const char *const *)sandbox->sockets.items,
+			.caches = caches,
+			.cgroup = sandbox->cgroup,
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,

@@ -22,6 +22,7 @@ struct koda_sandbox {
 	struct koda_rules *rules;   /* owned */
 	struct koda_strv host_env;
 	struct koda_strv sockets;
+	char *cgroup; /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
 	const struct koda_backend *backend;
 	koda_clauses accepted;

@@ -197,6 +197,8 @@ int koda_site_load(struct koda_site *site, const char *root, const char *const *
 		r = load_runtime_dir(site, err);
 	if (r == KODA_OK)
 		r = load_exec_dirs(site, environ_, err);
+	if (r == KODA_OK)
+		r = koda_site_note_caches(site, err);
 	if (r < 0)
 		return r;
 	r = koda_site_check_dir(site, site->root, err);
@@ -218,6 +220,7 @@ void koda_site_clear(struct koda_site *site)
 	koda_strv_clear(&site->guarded);
 	koda_strv_clear(&site->hidden);
 	koda_strv_clear(&site->git_open);
+	koda_strv_clear(&site->caches);
 	*site = (struct koda_site)KODA_SITE_INIT;
 }
 
@@ -236,6 +239,7 @@ struct koda_place koda_site_place(const struct koda_site *site)
 		.guarded = (const char *const *)site->guarded.items,
 		.hidden = (const char *const *)site->hidden.items,
 		.git_open = (const char *const *)site->git_open.items,
+		.caches = (const char *const *)site->caches.items,
 	};
 }
 

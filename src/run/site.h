@@ -29,6 +29,7 @@ struct koda_site {
 	struct koda_strv hidden;
 	struct koda_strv git_open;
 	bool shared; /* a protected file was seen that has another name (hardlink.h) */
+	struct koda_strv caches; /* package caches that exist */
 };
 
 #define KODA_SITE_INIT                                                                             \
@@ -60,6 +61,15 @@ KODA_CHECK int koda_site_note_absent(struct koda_site *site, struct koda_error *
 
 /* Follows the protected names that are links (alias.c). Fails: SYS, NOMEM. */
 KODA_CHECK int koda_site_note_aliases(struct koda_site *site, struct koda_error *err);
+
+/* Notes the package caches below HOME (cache.c): real directories of the user's, neither in the
+ * project nor around it. koda_site_load does this. Fails: NOMEM. */
+KODA_CHECK int koda_site_note_caches(struct koda_site *site, struct koda_error *err);
+
+/* Where the copies of this project's caches are kept, a directory that need not exist; NULL if
+ * there are no caches, or its path would be too long. Owned by the caller. Fails: NOMEM. */
+KODA_CHECK int koda_site_cache_store(const struct koda_site *site, char **ret_dir,
+				     struct koda_error *err);
 
 /* Makes target absolute (against the working directory), resolves links as far as it exists,
  * and notes the git directories on its way, so that rules built afterwards know them. Both

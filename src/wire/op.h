@@ -37,7 +37,7 @@ enum koda_op_text {
 	X(VEIL, "veil", PATH, NONE)          /* a mask that can be walked through to a hole */     \
 	X(HOLE, "hole", PATH, NONE)          /* the tree at text1, read-only, inside a veil */     \
 	X(TMPFS, "tmpfs", PATH, NONE)        /* n1: bytes, n2: mode */                             \
-	X(OVERLAY, "overlay", PATH, PATH)    /* text1 copied on write into text2 */                \
+	X(OVERLAY, "overlay", PATH, PATH)    /* text1 copied on write into a slot below text2 */   \
 	X(DEV, "dev", NONE, NONE)            /* a minimal /dev */                                  \
 	X(PROC, "proc", NONE, NONE)          /* a fresh /proc */                                   \
 	/* lock-down */                                                                            \
@@ -51,7 +51,9 @@ enum koda_op_text {
 	X(ENV, "env", WORD, NONE)                                                                  \
 	X(ARG, "arg", WORD, NONE)                                                                  \
 	X(TERMINAL, "terminal", BYTES, NONE) /* a struct koda_terminal_state */                    \
-	X(NET, "net", NONE, NONE)            /* n1: port of the way out or 0, n2: no TCP binding */
+	X(NET, "net", NONE, NONE) /* n1: port of the way out or 0, n2: no TCP binding */           \
+	/* on the host again, removed by the guardian */                                           \
+	X(CGROUP, "cgroup", PATH, NONE) /* a group below text1; n1: bytes, n2: processes */
 
 enum koda_op_kind {
 #define KODA_OP_ENUM(name, text, t1, t2) KODA_OP_##name,
@@ -70,12 +72,15 @@ struct koda_op {
 	struct koda_span text2;
 };
 
-/* Flag of a mount op: the tree is cloned when its turn comes, from the view made so far. */
+/* Flag of a mount op: the tree is cloned when its turn comes, from the view made so far; what is
+ * missing there is made, if it is in a file system of the sandbox's own. */
 #define KODA_OP_LATE 1U
 /* Flag of a placeholder: not every run in this project would have it. */
 #define KODA_OP_EXTRA 8U
 /* Flag of a mask: what it hides may be gone by then, which is as good. */
 #define KODA_OP_FLEETING 16U
+/* Size of a cache that cannot be a copy and is an empty directory in memory instead. */
+#define KODA_OP_CACHE_BYTES (1024ULL << 20)
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
 
