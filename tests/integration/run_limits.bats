@@ -106,6 +106,19 @@ bomb() {
 	[[ $stdout == all ]]
 }
 
+@test "processes: who is ended for it is told" {
+	local events=$BATS_TEST_TMPDIR/events
+	inside --max-procs 20 --events "$events" \
+		-c 'i=0; while [ $i -lt 60 ]; do sleep 20 & i=$((i + 1)); done; wait'
+	if ((EUID == 0)); then
+		says 137 "process limit"
+		grep -q '"type":"limit".*"which":"processes","value":20' "$events"
+	fi
+	inside --max-procs 40 --events "$events" \
+		-c 'i=0; while [ $i -lt 30 ]; do sleep 0.2 & i=$((i + 1)); done; wait'
+	silent 0
+}
+
 @test "processes: one run does not use up another's" {
 	start --max-procs 20 -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 600 & done; touch ready; wait'
 	appears ready
@@ -135,8 +148,15 @@ bomb() {
 	[[ $stdout == 7516192768 ]]
 	inside --trust plan -c 'truncate -s 9G /tmp/file; echo $?; stat -c %s /tmp/file'
 	[[ $status -eq 0 && $stdout == *$'\n0' && $stdout != 0* ]]
-	inside --trust plan -c 'exec dd if=/dev/zero of=/tmp/file bs=1 count=1 seek=8G status=none'
-	[[ $status -eq 153 || $status -eq 1 ]]
+	inside --trust plan -c 'exec dd if=/dev/zero of=/tmp/file bs=1 count=1 seek=8589934591 status=none'
+	silent 0
+	inside --trust plan -c 'exec dd if=/dev/zero of=/tmp/file bs=1 count=1 seek=8589934592 \
+		conv=notrunc status=none'
+	[[ $status -eq $((128 + $(kill -l XFSZ))) ]]
+	# A command that does not want the signal gets an error.
+	inside --trust plan -c 'trap "" XFSZ; dd if=/dev/zero of=/tmp/file bs=1 count=1 \
+		seek=8589934592 conv=notrunc status=none'
+	[[ $status -eq 1 && $stderr == *"File too large"* ]]
 }
 
 @test "no core is dumped" {
@@ -173,6 +193,29 @@ bomb() {
 	silent 0
 	limits '{"max_rss_bytes": 67108864}' -- dd if=/dev/zero of=/dev/null bs=200M count=1 status=none
 	[[ $status -eq 1 && $stderr == *memory* ]]
+}
+
+# hold MIB...: shell text that fills so much memory in as many processes, and holds it for a while.
+hold() {
+	local mib
+	for mib; do
+		echo "{ head -c ${mib}M /dev/zero; sleep 1.5; } | tail -c ${mib}M >/dev/null &"
+	done
+	echo 'wait; echo all'
+}
+
+@test "memory of all processes together" {
+	inside --memory 200M -c "$(hold 90 90 90)"
+	says 137 memory
+	[[ -z $stdout ]]
+	inside --memory 200M -c "$(hold 30 30 30)"
+	silent 0
+	[[ $stdout == all ]]
+	limits '{"max_rss_bytes": 209715200}' -c "$(hold 90 90 90)"
+	says 137 memory
+	# Short commands end before anybody looks, and their own limit holds.
+	inside --memory 64M -- true
+	silent 0
 }
 
 @test "wall time from a policy" {
