@@ -26,7 +26,7 @@ mkdir -p "$root"/{veiled/hole,closed,.claude/agents,.git/hooks,.git/info,nested/
 echo secret | tee "$root"/{secret,veiled/secret,closed/file} >/dev/null
 echo public | tee "$root"/{file,veiled/hole/file,.claude/settings.json,nested/.git/config} >/dev/null
 echo x | tee "$root"/.git/{config,HEAD} >/dev/null
-mkdir -p "$home"/{.ssh,.config/koda/db,.local/state/koda}
+mkdir -p "$home"/{.ssh,.config/koda/db,.local/state/koda,.cache}
 echo key | tee "$home"/{.ssh/id,.config/koda/db/key,.local/state/koda/key} >/dev/null
 ln -s conf "$root/.vscode"
 cp -- "$KODA_PROBE" "$base/probe"
@@ -63,7 +63,7 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 		"$home/.config/koda/db/key" "$home/.local/state/koda/key" /dev/zero /dev/kmsg
 	printf 'open-write\t%s\n' file /dev/null /proc/sys/kernel/core_pattern /proc/self/comm \
 		/proc/sys/kernel/ns_last_pid
-	printf 'create-once\t%s\n' new /tmp/new /var/tmp/new /run/new /dev/shm/new /new "$base/new"
+	printf 'create-once\t%s\n' new /tmp/new /var/tmp/new /run/new /dev/shm/new /new "$base/new" "$home/.cache/new"
 	printf 'find-writable\t%s\n' /proc/irq /proc/bus /proc/fs /proc/acpi /proc/sys
 	printf 'find-devices\t/dev\nfind-processes\t6\nbind-tcp\nconnect-unix\tsocket\n'
 	printf 'connect-tcp\t127.0.0.1\t9\nunlink\t.vscode\nrename\t.vscode\tmoved\n'
