@@ -227,8 +227,8 @@ static int plan_in_copy(struct planner *p, struct koda_span path, enum state sta
 			why);
 	if (look->thing == KODA_THING_MISSING)
 		return KODA_OK;
-	return add(p, state == STATE_HIDDEN ? KODA_OP_VEIL : KODA_OP_WRITABLE, path,
-		   state == STATE_HIDDEN ? NULL : look, why);
+	return state == STATE_HIDDEN ? add(p, KODA_OP_VEIL, path, NULL, why)
+				     : add(p, KODA_OP_WRITABLE, path, look, why);
 }
 
 static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
@@ -378,11 +378,9 @@ static int plan_sockets(struct planner *p)
 		r = look_at(p, path, &look);
 		if (r == KODA_OK && look.thing != KODA_THING_OTHER)
 			continue;
-		/* It must not be moved either: only its name tells the next run where it is. In a
-		 * copy, moving makes another file of it. */
+		/* It must not be moved either: only its name tells the next run where it is. */
 		if (r == KODA_OK)
 			r = anchor(p, path, "a socket of the host");
-		/* Whoever listens may be gone by the time this is mounted. */
 		if (r == KODA_OK)
 			r = koda_plan_mask_loosely(&p->copy, path, "a socket of the host");
 		r = r > 0 ? KODA_OK : r;

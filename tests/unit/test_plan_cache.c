@@ -87,7 +87,7 @@ static void plan_of(const struct scene *scene, struct koda_buf *out)
 						       op->text2.len ? " " : "", (int)op->text2.len,
 						       op->text2.ptr,
 						       op->flags & KODA_OP_LATE ? " late" : "",
-						       op->flags & KODA_OP_LOOSE ? " loose" : ""),
+						       op->flags & KODA_OP_FLEETING ? " loose" : ""),
 					 KODA_OK);
 	}
 	koda_rules_free(rules);
