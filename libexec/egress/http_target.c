@@ -115,12 +115,31 @@ static bool find_host(const struct egress_head *head, const struct egress_header
 	return true;
 }
 
+/* Does Host name what the target names? */
+static bool is_same(const struct egress_head *head, struct koda_span value,
+		    struct egress_refusal *why)
+{
+	struct koda_host host = { .is_addr = false };
+	uint16_t port = 0;
+
+	if (!read_authority(value, &host, &port, why))
+		return false;
+	/* Without a port, Host means the scheme's; CONNECT has no scheme, and some clients leave it
+	 * out there. */
+	if (port == 0 && head->form == EGRESS_FORM_AUTHORITY)
+		port = head->port;
+	else if (port == 0)
+		port = head->tls ? PORT_HTTPS : PORT_HTTP;
+	if (port != head->port || !egress_head_same_host(&host, &head->host))
+		return egress_http_refuse(why, 400, "host_mismatch",
+					  "Host and the request target name different hosts");
+	return true;
+}
+
 bool egress_http_target(struct egress_head *head, struct egress_refusal *why)
 {
 	const struct egress_header *header;
 	struct koda_span authority;
-	struct koda_host host;
-	uint16_t port;
 
 	if (!find_host(head, &header, why) || !read_form(head, &authority, why))
 		return false;
@@ -130,18 +149,5 @@ bool egress_http_target(struct egress_head *head, struct egress_refusal *why)
 		head->has_host = true;
 		return read_authority(header->value, &head->host, &head->port, why);
 	}
-	if (koda_span_eq(authority, header->value))
-		return true;
-	if (!read_authority(header->value, &host, &port, why))
-		return false;
-	/* Without a port, Host means the scheme's; CONNECT has no scheme, and some clients leave it
-	 * out there. */
-	if (port == 0)
-		port = head->form == EGRESS_FORM_AUTHORITY ? head->port
-		       : head->tls                         ? PORT_HTTPS
-							   : PORT_HTTP;
-	if (port != head->port || !egress_head_same_host(&host, &head->host))
-		return egress_http_refuse(why, 400, "host_mismatch",
-					  "Host and the request target name different hosts");
-	return true;
+	return koda_span_eq(authority, header->value) || is_same(head, header->value, why);
 }
