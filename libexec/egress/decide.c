@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "decide.h"
+
+#include "base/diag.h"
+#include "policy/hostrule.h"
+
+struct koda_ruleset *koda_ruleset_new(struct koda_rules *rules)
+{
+	struct koda_ruleset *set = malloc(sizeof(*set));
+
+	if (!set) {
+		koda_rules_free(rules);
+		return NULL;
+	}
+	*set = (struct koda_ruleset){ .refs = 1, .rules = rules };
+	return set;
+}
+
+struct koda_ruleset *koda_ruleset_ref(struct koda_ruleset *set)
+{
+	set->refs++;
+	return set;
+}
+
+void koda_ruleset_unref(struct koda_ruleset *set)
+{
+	if (!set || --set->refs > 0)
+		return;
+	koda_rules_free(set->rules);
+	free(set);
+}
+
+int koda_target_set(struct koda_target *target, struct koda_span host, uint16_t port,
+		    struct koda_error *err)
+{
+	int r;
+
+	if (port == 0)
+		return koda_fail(err, KODA_E_POLICY, 0, "port 0 is no port");
+	r = koda_host_parse(host, &target->host, err);
+	if (r < 0)
+		return r;
+	target->port = port;
+	if (target->host.is_addr)
+		koda_addr_format(&target->host.addr, target->text);
+	else
+		memcpy(target->text, target->host.name, target->host.len + 1);
+	return KODA_OK;
+}
+
+bool koda_target_equal(const struct koda_target *a, const struct koda_target *b)
+{
+	return a->port == b->port && strcmp(a->text, b->text) == 0;
+}
+
+static struct koda_decision decision(enum koda_egress_reason reason, struct koda_span rule)
+{
+	return (struct koda_decision){ .reason = reason, .rule = rule };
+}
+
+static struct koda_decision of_verdict(struct koda_verdict v)
+{
+	if (v.answer == KODA_ALLOW)
+		return decision(KODA_EGRESS_OK, v.rule);
+	if (v.why == KODA_WHY_HOST_DENIED)
+		return decision(KODA_EGRESS_RULE_DENIED, v.rule);
+	if (v.why == KODA_WHY_ADDRESS)
+		return decision(KODA_EGRESS_ADDRESS_GUARD, v.rule);
+	return decision(v.why == KODA_WHY_DEFAULT ? KODA_EGRESS_NOT_LISTED :
+						    KODA_EGRESS_BAD_REQUEST,
+			v.rule);
+}
+
+struct koda_decision koda_decide_host(const struct koda_rules *rules,
+				      const struct koda_target *target)
+{
+	return of_verdict(
+		koda_rules_connect(rules, target->text, strlen(target->text), target->port));
+}
+
+/* Does the rule name this one address, or this one host whatever its address is? */
+static bool lists_exactly(struct koda_span rule)
+{
+	struct koda_hostrule parsed;
+
+	if (koda_hostrule_parse(rule, &parsed, NULL) < 0)
+		return false;
+	if (parsed.kind == KODA_HOSTRULE_NAME)
+		return !parsed.public_only;
+	return parsed.kind == KODA_HOSTRULE_NET &&
+	       parsed.prefix == koda_addr_bits(&parsed.host.addr);
+}
+
+static struct koda_verdict ask_literal(const struct koda_rules *rules,
+				       const struct koda_addr *addr, uint16_t port)
+{
+	char text[KODA_ADDR_TEXT];
+
+	koda_addr_format(addr, text);
+	return koda_rules_connect(rules, text, strlen(text), port);
+}
+
+/* T-07 this machine under an address that is not special in itself. Loopback is, and the guard of
+ * the rules has judged it. */
+static bool is_unlisted_own(const struct koda_rules *rules, struct koda_own *own,
+			    const struct koda_target *target, struct koda_span name_rule,
+			    const struct koda_addr *addr)
+{
+	struct koda_verdict literal;
+
+	if (koda_addr_classify(addr, NULL) == KODA_ADDR_LOOPBACK || !koda_own_has(own, addr))
+		return false;
+	if (!target->host.is_addr && lists_exactly(name_rule))
+		return false;
+	literal = ask_literal(rules, addr, target->port);
+	return literal.answer != KODA_ALLOW || !lists_exactly(literal.rule);
+}
+
+/* Nobody listed the name, so only the denies and the guard speak. */
+static struct koda_decision judge_asked(const struct koda_rules *rules, struct koda_own *own,
+					const struct koda_target *target,
+					const struct koda_addr *addr)
+{
+	enum koda_addr_class class_ = koda_addr_classify(addr, NULL);
+	struct koda_verdict literal = ask_literal(rules, addr, target->port);
+	struct koda_addr inner;
+
+	if (literal.why != KODA_WHY_HOST_DENIED && koda_addr_inner(addr, &inner))
+		literal = ask_literal(rules, &inner, target->port);
+	if (literal.why == KODA_WHY_HOST_DENIED)
+		return decision(KODA_EGRESS_RULE_DENIED, literal.rule);
+	if (class_ != KODA_ADDR_PUBLIC)
+		return decision(KODA_EGRESS_ADDRESS_GUARD,
+				koda_span_of(koda_addr_class_name(class_)));
+	if (koda_own_has(own, addr))
+		return decision(KODA_EGRESS_ADDRESS_GUARD, koda_span_of("own address"));
+	return decision(KODA_EGRESS_OK, koda_span_of("asked"));
+}
+
+struct koda_decision koda_decide_address(const struct koda_rules *rules, struct koda_own *own,
+					 const struct koda_target *target, bool asked,
+					 const struct koda_addr *addr)
+{
+	struct koda_addr plain = koda_addr_unmap(addr);
+	struct koda_decision now;
+
+	if (asked)
+		return judge_asked(rules, own, target, &plain);
+	now = of_verdict(koda_rules_address(rules, target->text, strlen(target->text),
+					    target->port, &plain));
+	if (now.reason == KODA_EGRESS_OK &&
+	    is_unlisted_own(rules, own, target, now.rule, &plain))
+		now = decision(KODA_EGRESS_ADDRESS_GUARD, koda_span_of("own address"));
+	return now;
+}

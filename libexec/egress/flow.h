@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes in one direction, from one socket to another. Little goes through a buffer that all
+ * connections share; only what the receiver does not take at once is kept. A direction that stays
+ * busy goes through a pipe instead, without passing through this process, and gives the pipe back
+ * when it is empty.
+ */
+#ifndef KODA_EGRESS_FLOW_H
+#define KODA_EGRESS_FLOW_H
+
+#include "base/macros.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KODA_SCRATCH ((size_t)64 * 1024)
+
+struct koda_pipe {
+	struct koda_pipe *next;
+	int ends[2]; /* to read from, to write to */
+};
+
+/* What all flows share. */
+struct koda_relay {
+	char *scratch; /* KODA_SCRATCH bytes; no one's between two calls */
+	struct koda_pipe *free_pipes;
+	unsigned int free_count;
+	unsigned int pipe_count; /* free or not */
+	unsigned int pipe_max;
+};
+
+KODA_CHECK int koda_relay_init(struct koda_relay *relay, unsigned int pipe_max,
+			       struct koda_error *err);
+void koda_relay_clear(struct koda_relay *relay);
+
+struct koda_flow {
+	char *held; /* owned: bytes that were read and not yet taken */
+	uint32_t held_at;
+	uint32_t held_len;
+	uint32_t piped; /* bytes in the pipe */
+	struct koda_pipe *pipe;
+	uint64_t bytes; /* that the receiver took */
+	uint8_t streak; /* full reads in a row, or, when bulk, small ones */
+	bool bulk;
+	bool readable; /* the source may have something */
+	bool hung_up;  /* its end is near: a short read does not mean that it is empty */
+	bool ended;    /* the source's end was read */
+	bool shut;     /* and passed on */
+};
+
+enum koda_flow_state {
+	KODA_FLOW_BROKEN = -1, /* a socket failed */
+	KODA_FLOW_WAITS,       /* nothing more before the next event */
+	KODA_FLOW_GOES_ON,     /* had its turn, there is more */
+	KODA_FLOW_DONE         /* everything was passed on, the end too */
+};
+
+/* Moves what can be moved now, up to a turn's worth. */
+enum koda_flow_state koda_flow_run(struct koda_relay *relay, struct koda_flow *flow, int from,
+				   int to);
+/* Puts bytes in front of whatever comes from the source; only before the first run, once.
+ * Fails: NOMEM. */
+KODA_CHECK int koda_flow_hold(struct koda_flow *flow, const char *bytes, size_t len);
+/* Frees what it holds. A pipe that is not empty is closed, not given back. */
+void koda_flow_clear(struct koda_relay *relay, struct koda_flow *flow);
+
+#endif
