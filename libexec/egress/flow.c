@@ -92,14 +92,19 @@ void koda_flow_clear(struct koda_relay *relay, struct koda_flow *flow)
 
 int koda_flow_hold(struct koda_flow *flow, const char *bytes, size_t len)
 {
+	char *held;
+
 	if (len == 0)
 		return KODA_OK;
-	flow->held = malloc(len);
-	if (!flow->held)
-		return KODA_E_NOMEM;
-	memcpy(flow->held, bytes, len);
+	if (flow->held_at > 0)
+		memmove(flow->held, flow->held + flow->held_at, flow->held_len);
 	flow->held_at = 0;
-	flow->held_len = (uint32_t)len;
+	held = realloc(flow->held, flow->held_len + len);
+	if (!held)
+		return KODA_E_NOMEM;
+	memcpy(held + flow->held_len, bytes, len);
+	flow->held = held;
+	flow->held_len += (uint32_t)len;
 	return KODA_OK;
 }
 
@@ -129,6 +134,30 @@ static enum step flush_held(struct koda_flow *flow, int to)
 	}
 	koda_free_ptr(&flow->held);
 	return STEP_ON;
+}
+
+enum koda_flow_state koda_flow_flush(struct koda_flow *flow, int to)
+{
+	enum step step = flush_held(flow, to);
+
+	if (step == STEP_ON)
+		return KODA_FLOW_DONE;
+	return step == STEP_WAIT ? KODA_FLOW_WAITS : KODA_FLOW_BROKEN;
+}
+
+int koda_flow_send(struct koda_flow *flow, int to, const char *bytes, size_t len)
+{
+	ssize_t n = 0;
+
+	if (flow->held_len == 0) {
+		n = send(to, bytes, len, MSG_NOSIGNAL);
+		if (n < 0 && !would_block())
+			return KODA_E_SYS;
+		if (n < 0)
+			n = 0;
+		flow->bytes += (uint64_t)n;
+	}
+	return koda_flow_hold(flow, bytes + n, len - (size_t)n);
 }
 
 static enum step flush_pipe(struct koda_flow *flow, int to)

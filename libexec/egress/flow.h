@@ -59,9 +59,12 @@ enum koda_flow_state {
 /* Moves what can be moved now, up to a turn's worth. */
 enum koda_flow_state koda_flow_run(struct koda_relay *relay, struct koda_flow *flow, int from,
 				   int to);
-/* Puts bytes in front of whatever comes from the source; only before the first run, once.
- * Fails: NOMEM. */
+/* Bytes that do not come from the source: sent at once as far as possible, the rest is held. Fails: SYS, NOMEM. */
+KODA_CHECK int koda_flow_send(struct koda_flow *flow, int to, const char *bytes, size_t len);
+/* Bytes that did come from the source, by another way; held only. Fails: NOMEM. */
 KODA_CHECK int koda_flow_hold(struct koda_flow *flow, const char *bytes, size_t len);
+/* Sends what is held. WAITS, DONE (nothing is held any more) or BROKEN. */
+enum koda_flow_state koda_flow_flush(struct koda_flow *flow, int to);
 /* Frees what it holds. A pipe that is not empty is closed, not given back. */
 void koda_flow_clear(struct koda_relay *relay, struct koda_flow *flow);
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "input.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#define FIRST_SIZE 2048
+
+/* Makes room for more bytes behind what is held, at least want of them. */
+static int make_room(struct koda_input *in, size_t want)
+{
+	size_t cap = in->cap ? in->cap : FIRST_SIZE;
+	char *bytes;
+
+	if (in->at > 0) {
+		memmove(in->bytes, in->bytes + in->at, in->len);
+		in->at = 0;
+	}
+	while (cap < in->len + want)
+		cap *= 2;
+	if (cap == in->cap)
+		return KODA_OK;
+	bytes = realloc(in->bytes, cap);
+	if (!bytes)
+		return KODA_E_NOMEM;
+	in->bytes = bytes;
+	in->cap = (uint32_t)cap;
+	return KODA_OK;
+}
+
+enum koda_input_state koda_input_fill(struct koda_input *in, int fd, size_t max)
+{
+	size_t room;
+	ssize_t n;
+
+	if (in->len >= max)
+		return KODA_INPUT_FULL;
+	if (make_room(in, 1) < 0)
+		return KODA_INPUT_BROKEN;
+	room = in->cap - in->len;
+	if (room > max - in->len)
+		room = max - in->len;
+	n = recv(fd, in->bytes + in->len, room, 0);
+	if (n < 0)
+		return errno == EAGAIN ? KODA_INPUT_DRY : KODA_INPUT_BROKEN;
+	if (n == 0)
+		return KODA_INPUT_END;
+	in->len += (uint32_t)n;
+	return KODA_INPUT_GOT;
+}
+
+int koda_input_add(struct koda_input *in, const char *bytes, size_t len)
+{
+	if (len == 0)
+		return KODA_OK;
+	if (make_room(in, len) < 0)
+		return KODA_E_NOMEM;
+	memcpy(in->bytes + in->len, bytes, len);
+	in->len += (uint32_t)len;
+	return KODA_OK;
+}
+
+void koda_input_take(struct koda_input *in, size_t len)
+{
+	in->at += (uint32_t)len;
+	in->len -= (uint32_t)len;
+	if (in->len == 0)
+		koda_input_clear(in);
+}
+
+void koda_input_clear(struct koda_input *in)
+{
+	free(in->bytes);
+	*in = (struct koda_input){ 0 };
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What the whole process has once. */
+#ifndef KODA_EGRESS_PROXY_H
+#define KODA_EGRESS_PROXY_H
+
+#include "flow.h"
+#include "http_head.h"
+#include "loop.h"
+#include "own.h"
+#include "report.h"
+#include "resolve.h"
+#include "upstream.h"
+
+/* How long each step of a connection may take, in milliseconds. */
+#define KODA_HEAD_MS    10000  /* first byte, whole head, TLS greeting, SOCKS handshake */
+#define KODA_CONNECT_MS 10000  /* look-up, all addresses, upstream proxy */
+#define KODA_ATTEMPT_MS 2000   /* one address, if there are others */
+#define KODA_ASK_MS     60000  /* an answer of the host */
+#define KODA_IDLE_MS    300000 /* silence in both directions */
+#define KODA_LINGER_MS  2000   /* the client reads our last answer */
+
+/* Ceilings. */
+#define KODA_TENANTS_MAX     1024
+#define KODA_CONNS_MAX       16384 /* all sandboxes, and not more than descriptors allow */
+#define KODA_TENANT_CONNS    4096  /* one sandbox, and not more than half of all */
+#define KODA_DESCRIPTORS_OWN 64    /* neither connections nor pipes may use these */
+
+struct koda_control;
+
+struct koda_queues {
+	struct koda_queue head;
+	struct koda_queue connect;
+	struct koda_queue attempt;
+	struct koda_queue ask;
+	struct koda_queue idle;
+	struct koda_queue linger;
+	struct koda_queue retry; /* accepting again after an error */
+};
+
+struct koda_proxy {
+	struct koda_loop *loop;
+	struct koda_relay relay;
+	struct koda_own own;
+	struct koda_resolver resolver;
+	struct koda_reports reports;
+	struct koda_queues queues;
+	struct egress_upstream upstream;
+	struct koda_link tenants;
+	size_t tenant_count;
+	size_t conn_count;
+	size_t conn_max;
+	size_t tenant_conn_max;
+	uint32_t questions;      /* asked so far */
+	int reserve;             /* a descriptor to give up when there are no others */
+	struct egress_head head; /* of the request being read; no one's between two calls */
+};
+
+#endif

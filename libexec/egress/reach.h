@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a target to a connected socket: decide by name, ask if that is wanted, look the name up,
+ * judge each address, connect to those that passed one after the other, and talk to the upstream
+ * proxy if there is one. Only addresses that were judged are connected to, and the socket is asked
+ * where it led.
+ */
+#ifndef KODA_EGRESS_REACH_H
+#define KODA_EGRESS_REACH_H
+
+#include "conn.h"
+
+enum koda_reach_mode {
+	KODA_REACH_TUNNEL, /* bytes go end to end: an upstream proxy is asked to CONNECT */
+	KODA_REACH_PLAIN   /* plain HTTP: an upstream proxy gets the request itself */
+};
+
+/* Works on conn->deal. done is called once, perhaps before this returns. With reason OK the origin
+ * is connected and conn->deal says where; otherwise there is none, and conn->deal.decision.rule may
+ * say why. */
+void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
+		      void (*done)(struct koda_conn *conn, enum koda_egress_reason reason));
+/* Stops without calling done. Nothing happens if there is none. */
+void koda_reach_cancel(struct koda_conn *conn);
+
+/* The host's answer to a question. */
+void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow);
+/* For the queues. */
+void koda_reach_late(struct koda_deadline *deadline);
+void koda_reach_attempt_late(struct koda_deadline *deadline);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages to the host. They are sent at once or wait in a queue; when a host does not read, events
+ * are dropped and counted, and the proxy goes on.
+ */
+#ifndef KODA_EGRESS_REPORT_H
+#define KODA_EGRESS_REPORT_H
+
+#include "base/buf.h"
+#include "wire/egress.h"
+
+#include <stdbool.h>
+
+#define KODA_REPORTS_EVENTS 512 /* events that may wait */
+#define KODA_REPORTS_MAX    640 /* messages of any kind */
+
+struct koda_reports {
+	int fd; /* borrowed: the control socket */
+	struct koda_egress_message *waiting; /* owned ring of KODA_REPORTS_MAX, made when needed */
+	size_t first;
+	size_t count;
+	uint32_t dropped; /* events, since the last that got through */
+};
+
+/* Copies as much as fits, and terminates. */
+void koda_report_text(char *out, size_t size, struct koda_span text);
+#define KODA_REPORT_TEXT(field, span) koda_report_text((field), sizeof(field), (span))
+
+/* Sends message (its magic is filled in) or keeps it. False: it is lost. */
+bool koda_report(struct koda_reports *reports, struct koda_egress_message *message);
+/* The socket can take more. */
+void koda_reports_flush(struct koda_reports *reports);
+void koda_reports_clear(struct koda_reports *reports);
+
+#endif

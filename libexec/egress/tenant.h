@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One sandbox, as the proxy knows it: a listening socket, rules, connections. A connection belongs
+ * to the sandbox whose listener it came from; nothing it says can change that.
+ */
+#ifndef KODA_EGRESS_TENANT_H
+#define KODA_EGRESS_TENANT_H
+
+#include "decide.h"
+#include "proxy.h"
+
+struct koda_tenant {
+	struct koda_link link;
+	struct koda_proxy *proxy;
+	uint32_t id;
+	bool can_ask;
+	struct koda_ruleset *ruleset; /* a reference */
+	struct koda_link conns;
+	size_t conn_count;
+	struct koda_watch listener;
+	struct koda_task accepting;   /* goes on after a full batch, or when there is room again */
+	struct koda_deadline retry;   /* accepting stopped after an error */
+	bool full;                    /* accepting stopped at a ceiling */
+	uint64_t told_full;           /* when that was reported last */
+};
+
+/* Everything an ADD brings. The descriptors are taken, also on failure. */
+struct koda_tenant_order {
+	uint32_t id;
+	bool can_ask;
+	int listener;
+	int policy;
+	int ca;     /* -1: none */
+	int ca_key; /* -1: none */
+};
+
+/* Fails: INVALID (the id is taken, a descriptor is not what it should be), POLICY, LIMIT, SYS,
+ * NOMEM. */
+KODA_CHECK int koda_tenant_add(struct koda_proxy *proxy, struct koda_tenant_order *order,
+			       struct koda_error *err);
+/* NULL if there is none. */
+struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id);
+/* New rules from a sealed policy (taken). Connections they refuse are closed. Fails: as above;
+ * then the old ones stay. */
+KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
+				     struct koda_error *err);
+/* Closes its connections and frees it. */
+void koda_tenant_remove(struct koda_tenant *tenant);
+
+/* accept.c: takes what waits at the listener, a bounded number at a time. */
+void koda_accept_ready(struct koda_watch *watch, uint32_t events);
+/* A connection has ended; whoever stopped accepting for want of room tries again. */
+void koda_accept_again(struct koda_tenant *tenant);
+void koda_accept_retry(struct koda_deadline *deadline);
+
+#endif
