@@ -94,7 +94,7 @@ KODA_CHECK int koda_conn_set_origin(struct koda_conn *conn, int fd);
 void koda_conn_drop_origin(struct koda_conn *conn);
 
 /* Sets the target of conn->deal and forgets the rest of it. Fails: POLICY. */
-KODA_CHECK int koda_deal_set(struct koda_conn *conn, struct koda_span host, uint16_t port);
+KODA_CHECK int koda_deal_set(struct koda_conn *conn, const struct koda_host *host, uint16_t port);
 void koda_deal_clear(struct koda_conn *conn);
 
 /* An event about conn->deal, with the bytes of the flows and the time since it began. */
@@ -108,13 +108,14 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset);
 
 /* The phases, each in a file of its own. Each of these is the last thing a phase does. */
 void koda_greeting_begin(struct koda_conn *conn);
-/* bytes: received so far, and not part of conn->in. */
+/* conn->in holds what was received. */
 void koda_socks_begin(struct koda_conn *conn);
-/* HTTP that is no CONNECT; conn->in holds what was received. */
+/* HTTP that is no CONNECT. */
 void koda_http_begin(struct koda_conn *conn);
 /* conn->deal is set: decide, connect, answer, then the tunnel. */
 void koda_connect_begin(struct koda_conn *conn);
-/* The origin is connected, the client was told. */
+/* The origin is connected, the client was told. With gate_open the client's bytes are not looked
+ * at (an upgraded HTTP connection). */
 void koda_tunnel_begin(struct koda_conn *conn);
 /* Sends bytes as the last thing, and closes when the client has read them. */
 void koda_last_begin(struct koda_conn *conn, struct koda_span bytes);

@@ -33,13 +33,19 @@ void koda_ruleset_unref(struct koda_ruleset *set)
 int koda_target_set(struct koda_target *target, struct koda_span host, uint16_t port,
 		    struct koda_error *err)
 {
-	int r;
+	struct koda_host parsed;
+	int r = koda_host_parse(host, &parsed, err);
 
+	if (r == KODA_OK)
+		r = koda_target_of(target, &parsed, port);
+	return r == KODA_OK ? r : koda_fail(err, r, 0, "not a host and port");
+}
+
+int koda_target_of(struct koda_target *target, const struct koda_host *host, uint16_t port)
+{
 	if (port == 0)
-		return koda_fail(err, KODA_E_POLICY, 0, "port 0 is no port");
-	r = koda_host_parse(host, &target->host, err);
-	if (r < 0)
-		return r;
+		return KODA_E_POLICY;
+	target->host = *host;
 	target->port = port;
 	if (target->host.is_addr)
 		koda_addr_format(&target->host.addr, target->text);

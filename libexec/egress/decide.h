@@ -37,6 +37,9 @@ struct koda_target {
 /* Fails: POLICY for what is no host or port. */
 KODA_CHECK int koda_target_set(struct koda_target *target, struct koda_span host, uint16_t port,
 			       struct koda_error *err);
+/* The same for a host that is canonical already. */
+KODA_CHECK int koda_target_of(struct koda_target *target, const struct koda_host *host,
+			      uint16_t port);
 bool koda_target_equal(const struct koda_target *a, const struct koda_target *b);
 
 struct koda_decision {

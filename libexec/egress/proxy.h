@@ -18,14 +18,13 @@
 #define KODA_ASK_MS     60000  /* an answer of the host */
 #define KODA_IDLE_MS    300000 /* silence in both directions */
 #define KODA_LINGER_MS  2000   /* the client reads our last answer */
+#define KODA_RETRY_MS   500    /* accepting again after an error */
 
 /* Ceilings. */
 #define KODA_TENANTS_MAX     1024
 #define KODA_CONNS_MAX       16384 /* all sandboxes, and not more than descriptors allow */
 #define KODA_TENANT_CONNS    4096  /* one sandbox, and not more than half of all */
 #define KODA_DESCRIPTORS_OWN 64    /* neither connections nor pipes may use these */
-
-struct koda_control;
 
 struct koda_queues {
 	struct koda_queue head;
@@ -49,6 +48,7 @@ struct koda_proxy {
 	size_t tenant_count;
 	size_t conn_count;
 	size_t conn_max;
+	size_t full_count; /* tenants that stopped accepting for want of room */
 	size_t tenant_conn_max;
 	uint32_t questions;      /* asked so far */
 	int reserve;             /* a descriptor to give up when there are no others */

@@ -20,6 +20,8 @@ enum koda_reach_mode {
  * say why. */
 void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
 		      void (*done)(struct koda_conn *conn, enum koda_egress_reason reason));
+/* The socket on its way has news. */
+void koda_reach_origin(struct koda_conn *conn);
 /* Stops without calling done. Nothing happens if there is none. */
 void koda_reach_cancel(struct koda_conn *conn);
 

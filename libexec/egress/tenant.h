@@ -49,8 +49,10 @@ void koda_tenant_remove(struct koda_tenant *tenant);
 
 /* accept.c: takes what waits at the listener, a bounded number at a time. */
 void koda_accept_ready(struct koda_watch *watch, uint32_t events);
+/* The same when there is no news. */
+void koda_accept_more(struct koda_tenant *tenant);
 /* A connection has ended; whoever stopped accepting for want of room tries again. */
-void koda_accept_again(struct koda_tenant *tenant);
+void koda_accept_again(struct koda_proxy *proxy);
 void koda_accept_retry(struct koda_deadline *deadline);
 
 #endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plain HTTP through the proxy. The exchange understands the bytes; here they are read and sent,
+ * and each request, also on a connection that was kept, is decided anew.
+ */
+#include "conn.h"
+#include "reach.h"
+#include "reason.h"
+
+/* A whole head has to fit, and a little more so that one too many is seen as such. */
+#define IN_MAX  (EGRESS_HEAD_MAX + 1024)
+#define OUT_MAX ((size_t)64 * 1024)
+/* Steps before others have their turn. */
+#define TURN_STEPS 64
+
+struct http {
+	struct egress_exchange *x; /* owned */
+	struct koda_input from_origin;
+	bool client_eof;
+	bool origin_eof;
+	bool stepping; /* answers come while the exchange is being asked */
+	bool used;     /* the origin connection has served a request */
+	enum egress_phase phase;
+	uint64_t began; /* the present request */
+};
+
+static void free_http(struct koda_conn *conn)
+{
+	struct http *http = KODA_TAKE(conn->state);
+
+	egress_exchange_free(http->x);
+	koda_input_clear(&http->from_origin);
+	free(http);
+}
+
+static void end(struct koda_conn *conn)
+{
+	free_http(conn);
+	koda_conn_end(conn);
+}
+
+static void report(struct koda_conn *conn, const struct egress_record *record)
+{
+	struct http *http = conn->state;
+	struct koda_egress_message event = { .bytes_up = record->sent,
+					     .bytes_down = record->received,
+					     .status = (uint16_t)record->status };
+	enum koda_egress_reason reason = KODA_EGRESS_OK;
+	struct koda_target target;
+
+	if (record->refusal) {
+		reason = koda_reason_of(record->refusal->code, record->refusal->status);
+		if (record->refusal->text)
+			KODA_REPORT_TEXT(event.text, koda_span_of(record->refusal->text));
+	}
+	/* A request that could not be read says nothing about the one before it. */
+	if (!record->host)
+		koda_deal_clear(conn);
+	else if (koda_target_of(&target, record->host, record->port) == KODA_OK)
+		KODA_REPORT_TEXT(event.host, koda_span_of(target.text));
+	event.port = record->port;
+	KODA_REPORT_TEXT(event.method, record->method);
+	KODA_REPORT_TEXT(event.path, record->path);
+	conn->began = http->began;
+	koda_conn_report_as(conn, reason, &event);
+	http->began = koda_loop_now(conn->proxy->loop);
+}
+
+static void step_all(struct koda_conn *conn);
+
+static void allow(struct koda_conn *conn, bool reused)
+{
+	struct http *http = conn->state;
+	const struct egress_proxy *via = conn->deal.via;
+	struct egress_route route = { .via_proxy = via != NULL };
+
+	if (via && via->auth)
+		route.auth = koda_span_of(via->auth);
+	http->used = true;
+	egress_exchange_allowed(http->x, reused, &route);
+}
+
+static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	struct http *http = conn->state;
+
+	if (reason == KODA_EGRESS_OK) {
+		allow(conn, false);
+	} else {
+		struct egress_refusal why = koda_refusal(reason, conn->deal.decision.rule);
+
+		egress_exchange_refused(http->x, &why);
+	}
+	step_all(conn);
+}
+
+static void drop_origin(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+
+	koda_conn_drop_origin(conn);
+	koda_input_clear(&http->from_origin);
+	http->origin_eof = false;
+	http->used = false;
+}
+
+/* May this request go there, and on which connection? */
+static void reach(struct koda_conn *conn, const struct egress_request *request)
+{
+	struct http *http = conn->state;
+	struct koda_target target;
+
+	http->began = koda_loop_now(conn->proxy->loop);
+	if (!request->tls && koda_target_of(&target, request->host, request->port) == KODA_OK) {
+		if (conn->origin.fd >= 0 && http->used && !request->retry &&
+		    koda_target_equal(&target, &conn->deal.target) &&
+		    koda_conn_fits(conn, conn->tenant->ruleset)) {
+			allow(conn, true);
+			return;
+		}
+		drop_origin(conn);
+		if (koda_deal_set(conn, request->host, request->port) == KODA_OK) {
+			koda_reach_start(conn, KODA_REACH_PLAIN, on_reached);
+			return;
+		}
+	}
+	egress_exchange_refused(http->x,
+				&(struct egress_refusal){ .status = 400,
+							  .code = "bad_request",
+							  .text = "only http:// goes this way" });
+}
+
+/* False: the client is gone. An origin that takes no more may still have something to say. */
+static bool forward(struct koda_conn *conn, const struct egress_output *out)
+{
+	if (out->side == EGRESS_CLIENT)
+		return koda_flow_send(&conn->down, conn->client.fd, out->bytes.ptr,
+				      out->bytes.len) == KODA_OK;
+	if (conn->origin.fd >= 0 &&
+	    koda_flow_send(&conn->up, conn->origin.fd, out->bytes.ptr, out->bytes.len) < 0)
+		((struct http *)conn->state)->origin_eof = true;
+	return true;
+}
+
+/* From here on both sides are a tunnel; what was read goes first. */
+static void become_tunnel(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+	struct koda_span up = koda_input_span(&conn->in);
+	struct koda_span down = koda_input_span(&http->from_origin);
+	int r = koda_flow_hold(&conn->up, up.ptr, up.len);
+
+	if (r == KODA_OK)
+		r = koda_flow_hold(&conn->down, down.ptr, down.len);
+	conn->up.ended = http->client_eof;
+	conn->down.ended = http->origin_eof;
+	koda_input_clear(&conn->in);
+	conn->gate_open = true;
+	free_http(conn);
+	if (r < 0)
+		koda_conn_break(conn);
+	else
+		koda_tunnel_begin(conn);
+}
+
+static void become_connect(struct koda_conn *conn, const struct egress_request *request)
+{
+	int r;
+
+	drop_origin(conn);
+	r = koda_deal_set(conn, request->host, request->port);
+	conn->began = koda_loop_now(conn->proxy->loop);
+	conn->up.bytes = 0;
+	free_http(conn);
+	if (r < 0)
+		koda_conn_refuse(conn, KODA_EGRESS_BAD_REQUEST);
+	else
+		koda_connect_begin(conn);
+}
+
+/* Reads once from a side that may have something. True: something came. */
+static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eof)
+{
+	if (!from->readable || *eof || fd < 0)
+		return false;
+	switch (koda_input_fill(in, fd, IN_MAX)) {
+	case KODA_INPUT_GOT:
+		return true;
+	case KODA_INPUT_FULL:
+		return false;
+	case KODA_INPUT_DRY:
+		from->readable = false;
+		return false;
+	case KODA_INPUT_END:
+	case KODA_INPUT_BROKEN:
+		break;
+	}
+	from->readable = false;
+	*eof = true;
+	return true;
+}
+
+enum step {
+	STEP_WAIT,
+	STEP_ON,
+	STEP_GONE /* another phase has it, or nobody */
+};
+
+/* Does what the exchange asks for. The bytes it took are still in place. */
+static enum step act(struct koda_conn *conn, enum egress_event event,
+		     const struct egress_output *out)
+{
+	switch (event) {
+	case EGRESS_EV_WAIT:
+		return STEP_WAIT;
+	case EGRESS_EV_SEND:
+		if (forward(conn, out))
+			return STEP_ON;
+		end(conn);
+		return STEP_GONE;
+	case EGRESS_EV_WANT_ORIGIN:
+		reach(conn, &out->request);
+		return STEP_ON;
+	case EGRESS_EV_LOG:
+		report(conn, &out->record);
+		return STEP_ON;
+	case EGRESS_EV_DROP_ORIGIN:
+		drop_origin(conn);
+		return STEP_ON;
+	case EGRESS_EV_SHUT:
+	case EGRESS_EV_RAW:
+	case EGRESS_EV_CONNECT:
+	case EGRESS_EV_CLOSE:
+		break;
+	}
+	return STEP_ON;
+}
+
+/* The events that end this phase; the exchange's input was taken by now. */
+static enum step leave(struct koda_conn *conn, enum egress_event event,
+		       const struct egress_output *out)
+{
+	switch (event) {
+	case EGRESS_EV_RAW:
+		become_tunnel(conn);
+		return STEP_GONE;
+	case EGRESS_EV_CONNECT:
+		become_connect(conn, &out->request);
+		return STEP_GONE;
+	case EGRESS_EV_CLOSE:
+		free_http(conn);
+		koda_last_begin(conn, koda_span_of(""));
+		return STEP_GONE;
+	case EGRESS_EV_WAIT:
+	case EGRESS_EV_SEND:
+	case EGRESS_EV_WANT_ORIGIN:
+	case EGRESS_EV_LOG:
+	case EGRESS_EV_DROP_ORIGIN:
+	case EGRESS_EV_SHUT:
+		break;
+	}
+	return STEP_ON;
+}
+
+static size_t room(const struct koda_flow *flow)
+{
+	return flow->held_len < OUT_MAX ? OUT_MAX - flow->held_len : 0;
+}
+
+static enum step step(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+	struct egress_port port[2] = {
+		[EGRESS_CLIENT] = { .in = koda_input_span(&conn->in),
+				    .eof = http->client_eof,
+				    .room = room(&conn->down) },
+		[EGRESS_ORIGIN] = { .in = koda_input_span(&http->from_origin),
+				    .eof = http->origin_eof,
+				    .room = room(&conn->up) },
+	};
+	struct egress_output out = { 0 };
+	enum egress_event event = egress_exchange_next(http->x, port, &out);
+	size_t took[2] = { conn->in.len - port[EGRESS_CLIENT].in.len,
+			   http->from_origin.len - port[EGRESS_ORIGIN].in.len };
+	struct koda_host host;
+	enum step now;
+
+	/* It may live in the head that is about to be forgotten. */
+	if (event == EGRESS_EV_CONNECT) {
+		host = *out.request.host;
+		out.request.host = &host;
+	}
+	/* These may change which connection the bytes are of. */
+	if (event == EGRESS_EV_DROP_ORIGIN || event == EGRESS_EV_WANT_ORIGIN) {
+		koda_input_take(&http->from_origin, took[EGRESS_ORIGIN]);
+		took[EGRESS_ORIGIN] = 0;
+	}
+	now = act(conn, event, &out);
+	if (now == STEP_GONE)
+		return now;
+	http->phase = egress_exchange_phase(http->x, port);
+	koda_input_take(&conn->in, took[EGRESS_CLIENT]);
+	koda_input_take(&http->from_origin, took[EGRESS_ORIGIN]);
+	if (now == STEP_ON)
+		now = leave(conn, event, &out);
+	return now;
+}
+
+/* Which deadline counts now; a head that trickles in gets no second one. */
+static void set_deadline(struct koda_conn *conn, enum egress_phase before)
+{
+	struct http *http = conn->state;
+	struct koda_queues *queues = &conn->proxy->queues;
+
+	if (http->phase == EGRESS_PHASE_ORIGIN)
+		koda_deadline_clear(&conn->deadline);
+	else if (http->phase != EGRESS_PHASE_HEAD)
+		koda_deadline_set(conn->proxy->loop, &queues->idle, &conn->deadline);
+	else if (before != EGRESS_PHASE_HEAD)
+		koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
+}
+
+static void step_all(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+	enum egress_phase before = http->phase;
+	enum step now = STEP_ON;
+
+	if (http->stepping)
+		return;
+	http->stepping = true;
+	for (int i = 0; i < TURN_STEPS && now == STEP_ON; i++) {
+		bool came = fill(&conn->in, &conn->up, conn->client.fd, &http->client_eof);
+
+		came = fill(&http->from_origin, &conn->down, conn->reach ? -1 : conn->origin.fd,
+			    &http->origin_eof) ||
+		       came;
+		now = step(conn);
+		if (now == STEP_WAIT && came)
+			now = STEP_ON;
+	}
+	if (now == STEP_GONE)
+		return;
+	http->stepping = false;
+	set_deadline(conn, before);
+	if (now == STEP_ON)
+		koda_conn_go_on(conn);
+}
+
+static void go_on(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+
+	if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN) {
+		end(conn);
+		return;
+	}
+	if (conn->origin.fd >= 0 && !conn->reach &&
+	    koda_flow_flush(&conn->up, conn->origin.fd) == KODA_FLOW_BROKEN)
+		http->origin_eof = true;
+	step_all(conn);
+}
+
+static void on_late(struct koda_conn *conn)
+{
+	struct http *http = conn->state;
+	struct egress_refusal why = koda_refusal(KODA_EGRESS_IDLE, koda_span_of(""));
+
+	if (http->phase == EGRESS_PHASE_HEAD) {
+		koda_deal_clear(conn);
+		free_http(conn);
+		koda_conn_refuse(conn, KODA_EGRESS_CLIENT_TIMEOUT);
+	} else if (http->phase == EGRESS_PHASE_IDLE) {
+		end(conn);
+	} else {
+		egress_exchange_refused(http->x, &why);
+		step_all(conn);
+	}
+}
+
+static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	struct http *http = conn->state;
+
+	if (http->phase != EGRESS_PHASE_IDLE && http->phase != EGRESS_PHASE_HEAD)
+		koda_conn_report(conn, reason);
+	free_http(conn);
+}
+
+static bool has_target(const struct koda_conn *conn)
+{
+	return conn->origin.fd >= 0 || conn->reach;
+}
+
+static const struct koda_phase phase = {
+	.client = go_on,
+	.origin = go_on,
+	.late = on_late,
+	.go_on = go_on,
+	.abandon = abandon,
+	.has_target = has_target,
+};
+
+void koda_http_begin(struct koda_conn *conn)
+{
+	struct http *http = calloc(1, sizeof(*http));
+
+	if (http)
+		http->x = egress_exchange_new(NULL, 0);
+	if (!http || !http->x) {
+		free(http);
+		koda_conn_report(conn, KODA_EGRESS_NO_MEMORY);
+		koda_conn_end(conn);
+		return;
+	}
+	/* The greeting's deadline goes on: it is the same head. */
+	http->phase = EGRESS_PHASE_HEAD;
+	http->began = conn->began;
+	conn->phase = &phase;
+	conn->state = http;
+	step_all(conn);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * koda-egress: the proxy through which sandboxes reach the network. A host process starts it with
+ * a control socket on descriptor 3; it takes no options, reads no configuration, and its
+ * environment says only which proxy the host itself has to use. It ends when the host does.
+ */
+#include "base/diag.h"
+#include "control.h"
+#include "lock.h"
+#include "reach.h"
+#include "conn.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A pipe is two descriptors, and few directions are busy at a time. */
+#define PIPES_MAX 256
+
+static void on_conn_late(struct koda_deadline *deadline)
+{
+	struct koda_conn *conn = KODA_OUTER(struct koda_conn, deadline, deadline);
+
+	conn->phase->late(conn);
+}
+
+static void set_queues(struct koda_proxy *proxy)
+{
+	struct koda_queues *queues = &proxy->queues;
+	struct koda_loop *loop = proxy->loop;
+
+	koda_queue_add(loop, &queues->head, KODA_HEAD_MS, on_conn_late);
+	koda_queue_add(loop, &queues->idle, KODA_IDLE_MS, on_conn_late);
+	koda_queue_add(loop, &queues->linger, KODA_LINGER_MS, on_conn_late);
+	koda_queue_add(loop, &queues->connect, KODA_CONNECT_MS, koda_reach_late);
+	koda_queue_add(loop, &queues->ask, KODA_ASK_MS, koda_reach_late);
+	koda_queue_add(loop, &queues->attempt, KODA_ATTEMPT_MS, koda_reach_attempt_late);
+	koda_queue_add(loop, &queues->retry, KODA_RETRY_MS, koda_accept_retry);
+}
+
+/* How many of what there may be, so that the descriptors are enough for all of it. */
+static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_error *err)
+{
+	size_t pipes = files / 16 < PIPES_MAX ? files / 16 : PIPES_MAX;
+	size_t conns;
+
+	if (files < (size_t)4 * KODA_DESCRIPTORS_OWN)
+		return koda_fail(err, KODA_E_LIMIT, 0, "%zu descriptors are too few", files);
+	conns = (files - KODA_DESCRIPTORS_OWN - 2 * pipes) / 2;
+	proxy->conn_max = conns < KODA_CONNS_MAX ? conns : KODA_CONNS_MAX;
+	proxy->tenant_conn_max =
+		proxy->conn_max / 2 < KODA_TENANT_CONNS ? proxy->conn_max / 2 : KODA_TENANT_CONNS;
+	return koda_relay_init(&proxy->relay, (unsigned int)pipes, err);
+}
+
+/* Everything that is not allowed any more afterwards, then the locks, outermost first. */
+static int set_up(struct koda_proxy *proxy, char **envp, struct koda_error *err)
+{
+	size_t files = 0;
+	int r = egress_upstream_read(&proxy->upstream, envp, err);
+
+	if (r == KODA_OK)
+		r = koda_lock_process(&files, err);
+	if (r == KODA_OK)
+		r = set_ceilings(proxy, files, err);
+	if (r == KODA_OK)
+		r = koda_loop_new(&proxy->loop, err);
+	if (r == KODA_OK)
+		r = koda_own_open(&proxy->own, err);
+	if (r < 0)
+		return r;
+	koda_link_init(&proxy->tenants);
+	set_queues(proxy);
+	koda_resolver_init(&proxy->resolver, proxy->loop);
+	proxy->reserve = fcntl(KODA_EGRESS_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
+	r = koda_resolver_start_threads(&proxy->resolver, err);
+	if (r == KODA_OK)
+		r = koda_lock_calls(err);
+	if (r == KODA_OK)
+		r = koda_control_start(proxy, err);
+	return r;
+}
+
+/* The terminal's signals are for the command and the host; our life is the control socket's. */
+static int set_signals(struct koda_error *err)
+{
+	static const int ignored[] = { SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGXFSZ };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(ignored); i++)
+		if (sigaction(ignored[i], &ignore, NULL) < 0)
+			return koda_fail(err, KODA_E_SYS, 0, "cannot ignore a signal");
+	return KODA_OK;
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .reserve = -1 };
+	struct koda_egress_message ready = { .kind = KODA_EGRESS_READY };
+	struct koda_error err = { 0 };
+	int r;
+
+	(void)argv;
+	if (argc > 1 || !koda_control_is_there()) {
+		(void)fputs("koda-egress: koda-sandbox starts this program; it does nothing by "
+			    "itself\n",
+			    stderr);
+		return KODA_EGRESS_FAILED;
+	}
+	/* A heap for each thread of the resolver would be most of our memory. */
+	(void)mallopt(M_ARENA_MAX, 1);
+	r = set_signals(&err);
+	if (r == KODA_OK)
+		r = set_up(&proxy, envp, &err);
+	if (r < 0) {
+		(void)fprintf(stderr, "koda-egress: %s%s%s\n", err.field, err.field[0] ? ": " : "",
+			      err.message);
+		return KODA_EGRESS_FAILED;
+	}
+	(void)malloc_trim(0);
+	(void)koda_report(&proxy.reports, &ready);
+	koda_loop_run(proxy.loop);
+	/* Whatever is open ends with us, and nobody is left to tell. */
+	_exit(0);
+}

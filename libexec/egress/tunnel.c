@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-33. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
+ * client's wait at a gate until their first byte shows that it is not TLS, or a whole ClientHello
+ * shows that it asks for the host that was allowed: otherwise one allowed name would open every
+ * site that shares its servers.
+ */
+#include "conn.h"
+
+#include "reach.h"
+
+#include <string.h>
+
+/* One idle timer for both directions; it is not worth moving it for every packet. */
+#define TOUCH_MS 1000
+
+/* TLS alerts that tell the client why: fatal, unrecognized_name and illegal_parameter. */
+static const char alert_name[] = { 0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70 };
+static const char alert_illegal[] = { 0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x2f };
+
+static void end(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	koda_conn_report(conn, reason);
+	if (reason == KODA_EGRESS_RESET)
+		koda_conn_break(conn);
+	else
+		koda_conn_end(conn);
+}
+
+static void refuse(struct koda_conn *conn, enum koda_egress_reason reason, const char *alert)
+{
+	/* If the server has spoken, the client is not waiting for TLS. */
+	bool tell = conn->down.bytes == 0 && conn->down.held_len == 0;
+
+	koda_conn_report(conn, reason);
+	koda_last_begin(conn, (struct koda_span){ alert, tell ? sizeof(alert_name) : 0 });
+}
+
+static void touch(struct koda_conn *conn)
+{
+	struct koda_queue *idle = &conn->proxy->queues.idle;
+
+	if (conn->deadline.at < koda_loop_now(conn->proxy->loop) + idle->ms - TOUCH_MS)
+		koda_deadline_set(conn->proxy->loop, idle, &conn->deadline);
+}
+
+/* A connection to an address may name a host if the rules would have let it through by name. */
+static bool name_fits_address(struct koda_conn *conn, const struct koda_target *named)
+{
+	const struct koda_rules *rules = conn->deal.ruleset->rules;
+
+	return koda_decide_host(rules, named).reason == KODA_EGRESS_OK &&
+	       (conn->deal.via ||
+		koda_decide_address(rules, &conn->proxy->own, named, false, &conn->deal.addr)
+				.reason == KODA_EGRESS_OK);
+}
+
+static bool name_fits(struct koda_conn *conn, const struct egress_hello *hello)
+{
+	const struct koda_target *target = &conn->deal.target;
+	struct koda_target named;
+
+	if (!hello->has_name)
+		return target->host.is_addr;
+	if (koda_target_set(&named, (struct koda_span){ hello->name, hello->name_len },
+			    target->port, NULL) < 0)
+		return false;
+	if (koda_target_equal(&named, target))
+		return true;
+	return target->host.is_addr && name_fits_address(conn, &named);
+}
+
+/* What was held back becomes the first that goes up. */
+static void open_gate(struct koda_conn *conn)
+{
+	conn->gate_open = true;
+	conn->up.held = conn->in.bytes;
+	conn->up.held_at = conn->in.at;
+	conn->up.held_len = conn->in.len;
+	conn->in = (struct koda_input){ 0 };
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
+}
+
+/* Looks at what came. False: the tunnel was refused. */
+static bool judge(struct koda_conn *conn)
+{
+	struct egress_hello hello;
+	const char *code = NULL;
+
+	switch (egress_hello_read(&conn->scan.hello, koda_input_span(&conn->in), &hello, &code)) {
+	case EGRESS_HELLO_NOT_TLS:
+		open_gate(conn);
+		return true;
+	case EGRESS_HELLO_MORE:
+		return true;
+	case EGRESS_HELLO_BAD:
+		refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
+		return false;
+	case EGRESS_HELLO_DONE:
+		break;
+	}
+	if (hello.ech) {
+		refuse(conn, KODA_EGRESS_ECH, alert_illegal);
+		return false;
+	}
+	if (!name_fits(conn, &hello)) {
+		struct koda_egress_message event = { 0 };
+
+		KODA_REPORT_TEXT(event.text, koda_span_of(hello.has_name ? hello.name :
+								     "no server name"));
+		koda_conn_report_as(conn, KODA_EGRESS_SNI_MISMATCH, &event);
+		koda_last_begin(conn, (struct koda_span){ alert_name, sizeof(alert_name) });
+		return false;
+	}
+	open_gate(conn);
+	return true;
+}
+
+/* Reads towards a ClientHello. False: the tunnel is over. */
+static bool fill_gate(struct koda_conn *conn)
+{
+	while (conn->up.readable && !conn->gate_open) {
+		bool first = conn->in.len == 0;
+
+		switch (koda_input_fill(&conn->in, conn->client.fd, EGRESS_HELLO_RAW_MAX)) {
+		case KODA_INPUT_DRY:
+			conn->up.readable = false;
+			break;
+		case KODA_INPUT_GOT:
+			if (!judge(conn))
+				return false;
+			/* A greeting that has begun has to come to its end. */
+			if (first && !conn->gate_open)
+				koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head,
+						  &conn->deadline);
+			break;
+		case KODA_INPUT_END:
+			if (conn->in.len > 0) {
+				refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
+				return false;
+			}
+			conn->up.ended = true;
+			open_gate(conn);
+			break;
+		case KODA_INPUT_FULL:
+			refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
+			return false;
+		case KODA_INPUT_BROKEN:
+			end(conn, KODA_EGRESS_RESET);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void go_on(struct koda_conn *conn)
+{
+	struct koda_relay *relay = &conn->proxy->relay;
+	enum koda_flow_state down = koda_flow_run(relay, &conn->down, conn->origin.fd,
+						  conn->client.fd);
+	enum koda_flow_state up = KODA_FLOW_WAITS;
+
+	if (!conn->gate_open && !fill_gate(conn))
+		return;
+	if (conn->gate_open)
+		up = koda_flow_run(relay, &conn->up, conn->client.fd, conn->origin.fd);
+	if (conn->gate_open || conn->in.len == 0)
+		touch(conn);
+	if (up == KODA_FLOW_BROKEN || down == KODA_FLOW_BROKEN)
+		end(conn, KODA_EGRESS_RESET);
+	else if (up == KODA_FLOW_DONE && down == KODA_FLOW_DONE)
+		end(conn, KODA_EGRESS_OK);
+	else if (up == KODA_FLOW_GOES_ON || down == KODA_FLOW_GOES_ON)
+		koda_conn_go_on(conn);
+}
+
+static void on_late(struct koda_conn *conn)
+{
+	end(conn, conn->gate_open || conn->in.len == 0 ? KODA_EGRESS_IDLE :
+							 KODA_EGRESS_CLIENT_TIMEOUT);
+}
+
+static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	koda_conn_report(conn, reason);
+}
+
+static bool has_target(const struct koda_conn *conn)
+{
+	(void)conn;
+	return true;
+}
+
+static const struct koda_phase tunnel = {
+	.client = go_on,
+	.origin = go_on,
+	.late = on_late,
+	.go_on = go_on,
+	.abandon = abandon,
+	.has_target = has_target,
+};
+
+void koda_tunnel_begin(struct koda_conn *conn)
+{
+	conn->phase = &tunnel;
+	conn->scan.hello = (struct egress_hello_scan){ 0 };
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
+	if (conn->in.len > 0 && !conn->gate_open) {
+		if (!judge(conn))
+			return;
+		if (!conn->gate_open)
+			koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head,
+					  &conn->deadline);
+	}
+	go_on(conn);
+}
