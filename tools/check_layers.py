@@ -34,7 +34,8 @@ THIRD_PARTY = {
     "jansson.h": r"src/policy/json\.[ch]",
     "idn2.h": r"src/policy/host\w*\.c",
     "libpsl.h": r"src/policy/host\w*\.c",
-    "seccomp.h": r"tools/gen_filter\.c",
+    "seccomp.h": r"tools/gen_filter\.c|libexec/egress/filter\.c",
+    "uv.h": r"libexec/egress/(loop|resolve)\.c",
 }
 
 # Written by the build, so not found in the tree.
@@ -46,7 +47,7 @@ C_STANDARD = {
 }
 SYSTEM = C_STANDARD | {
     "alloca.h", "ctype.h", "dirent.h", "elf.h", "fcntl.h", "fnmatch.h", "ftw.h", "getopt.h",
-    "glob.h", "grp.h", "ifaddrs.h", "link.h", "mntent.h", "netdb.h", "poll.h", "pthread.h", "pty.h",
+    "glob.h", "grp.h", "ifaddrs.h", "link.h", "malloc.h", "mntent.h", "netdb.h", "poll.h", "pthread.h", "pty.h",
     "pwd.h", "sched.h", "setjmp.h", "signal.h", "spawn.h", "stdatomic.h", "strings.h", "sysexits.h",
     "syslog.h", "termios.h", "unistd.h", "utmp.h", "wchar.h",
 }
