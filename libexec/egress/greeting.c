@@ -98,7 +98,7 @@ static void read_first(struct koda_conn *conn)
 		conn->up.readable = conn->up.hung_up && n > 0;
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if if (n <= 0) {
+	if (n <= 0) {
 		ended(conn, KODA_EGRESS_RESET);
 	} else if (!look(conn, (struct koda_span){ scratch, (size_t)n }) &&
 		   koda_input_add(&conn->in, scratch, (size_t)n) < 0) {

@@ -89,17 +89,21 @@ static int set_limits(size_t *ret_files, struct koda_error *err)
 	return r;
 }
 
-/* Nothing but 0-2 and the control socket came along; 0 and 1 lead nowhere. */
+/* Nothing but 0-2 and the control socket came along. 0 and 1 lead nowhere, and so does 2 if it is
+ * closed: no socket may ever get the number that messages go to. */
 static int tidy_descriptors(struct koda_error *err)
 {
-	koda_auto_fd int null = -1;
+	int null;
 
 	if (syscall(SYS_close_range, KODA_EGRESS_CONTROL_FD + 1, ~0U, 0) < 0 ||
 	    fcntl(KODA_EGRESS_CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot close descriptors");
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	do {
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (null >= 0 && null <= 2);
 	if (null < 0 || dup3(null, 0, O_CLOEXEC) < 0 || dup3(null, 1, O_CLOEXEC) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot open /dev/null");
+	(void)close(null);
 	return KODA_OK;
 }
 

@@ -91,46 +91,46 @@ static int fill(struct koda_tenant *tenant, struct koda_tenant_order *order, str
 	return r;
 }
 
-static void close_order(struct koda_tenant_order *order)
+static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct koda_error *err)
 {
-	koda_fd_close(&order->listener);
-	koda_fd_close(&order->policy);
-	koda_fd_close(&order->ca);
-	koda_fd_close(&order->ca_key);
-}
-
-int koda_tenant_add(struct koda_proxy *proxy, struct koda_tenant_order *order,
-		    struct koda_error *err)
-{
-	struct koda_tenant *tenant = NULL;
-	int r = KODA_OK;
+	struct koda_tenant *tenant;
+	int r;
 
 	if (koda_tenant_find(proxy, order->id))
-		r = koda_fail(err, KODA_E_INVALID, 0, "there is a sandbox of that number");
-	else if (proxy->tenant_count >= KODA_TENANTS_MAX)
-		r = koda_fail(err, KODA_E_LIMIT, 0, "too many sandboxes");
-	else if (!(tenant = calloc(1, sizeof(*tenant))))
-		r = koda_fail_nomem(err);
-	if (tenant) {
-		tenant->proxy = proxy;
-		tenant->id = order->id;
-		tenant->can_ask = order->can_ask;
-		tenant->listener.fd = -1;
-		koda_link_init(&tenant->conns);
-		koda_task_init(&tenant->accepting);
-		koda_deadline_init(&tenant->retry);
-		r = fill(tenant, order, err);
-	}
-	close_order(order);
+		return koda_fail(err, KODA_E_INVALID, 0, "there is a sandbox of that number");
+	if (proxy->tenant_count >= KODA_TENANTS_MAX)
+		return koda_fail(err, KODA_E_LIMIT, 0, "too many sandboxes");
+	tenant = calloc(1, sizeof(*tenant));
+	if (!tenant)
+		return koda_fail_nomem(err);
+	tenant->proxy = proxy;
+	tenant->id = order->id;
+	tenant->can_ask = order->can_ask;
+	tenant->listener.fd = -1;
+	koda_link_init(&tenant->conns);
+	koda_task_init(&tenant->accepting);
+	koda_deadline_init(&tenant->retry);
+	r = fill(tenant, order, err);
 	if (r < 0) {
-		if (tenant)
-			koda_ruleset_unref(tenant->ruleset);
+		koda_ruleset_unref(tenant->ruleset);
 		free(tenant);
 		return r;
 	}
 	koda_link_append(&proxy->tenants, &tenant->link);
 	proxy->tenant_count++;
 	return KODA_OK;
+}
+
+int koda_tenant_add(struct koda_proxy *proxy, struct koda_tenant_order *order,
+		    struct koda_error *err)
+{
+	int r = add(proxy, order, err);
+
+	koda_fd_close(&order->listener);
+	koda_fd_close(&order->policy);
+	koda_fd_close(&order->ca);
+	koda_fd_close(&order->ca_key);
+	return r;
 }
 
 struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id)

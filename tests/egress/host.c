@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "host.h"
+
+#include "base/fd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sockaddr_in local(uint16_t port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons(port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+void host_start_bare(struct host *host, char *const *env)
+{
+	static char *const no_env[] = { NULL };
+	const char *program = getenv("KODA_EGRESS");
+	char *const argv[] = { (char *)(uintptr_t)"koda-egress", NULL };
+	struct koda_error err = { 0 };
+	int theirs;
+
+	assert_non_null(program);
+	*host = (struct host){ .proc = KODA_PROC_INIT };
+	KODA_ASSERT_OK(koda_fd_socketpair(&host->control, &theirs, &err), err);
+	{
+		const struct koda_fdmap give[] = { { 2, 2 },
+						   { theirs, KODA_EGRESS_CONTROL_FD } };
+
+		KODA_ASSERT_OK(koda_proc_spawn(&host->proc, program, argv, env ? env : no_env, give,
+					       2, &err),
+			       err);
+	}
+	(void)close(theirs);
+	(void)host_expect(host, KODA_EGRESS_READY);
+}
+
+void host_start(struct host *host, const char *net, char *const *env)
+{
+	host_start_bare(host, env);
+	host->port = host_add(host, 1, 0, net);
+}
+
+void host_stop(struct host *host)
+{
+	struct koda_exit how;
+	struct koda_error err = { 0 };
+
+	(void)close(host->control);
+	host->control = -1;
+	KODA_ASSERT_OK(koda_proc_wait(&host->proc, koda_clock_now() + WAIT_MS * 1000000ULL, &how,
+				      &err),
+		       err);
+	assert_int_equal(how.signal, 0);
+	assert_int_equal(how.code, 0);
+}
+
+int listen_local(uint16_t *ret_port)
+{
+	struct sockaddr_in at = local(0);
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 4096), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*ret_port = ntohs(at.sin_port);
+	return fd;
+}
+
+static int sealed_policy(const char *net)
+{
+	char text[8192];
+	struct koda_error err = { 0 };
+	int fd;
+	int len = snprintf(text, sizeof(text), "{\"net\":{%s}}", net);
+
+	assert_true(len > 0 && (size_t)len < sizeof(text));
+	KODA_ASSERT_OK(koda_fd_sealed("policy", text, (size_t)len, &fd, &err), err);
+	return fd;
+}
+
+void host_send(struct host *host, const struct koda_egress_message *message, const int *fds,
+	       size_t count)
+{
+	struct koda_egress_message copy = *message;
+	struct koda_error err = { 0 };
+
+	if (copy.magic == 0)
+		copy.magic = KODA_EGRESS_MAGIC;
+	KODA_ASSERT_OK(koda_fd_send(host->control, &copy, sizeof(copy), fds, count, &err), err);
+}
+
+uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+{
+	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id, .flags = flags };
+	uint16_t port;
+	int fds[2] = { listen_local(&port), sealed_policy(net) };
+
+	host_send(host, &add, fds, 2);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return port;
+}
+
+uint16_t host_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+{
+	uint16_t port = host_send_add(host, id, flags, net);
+	struct koda_egress_message added = host_next(host);
+
+	if (added.kind != KODA_EGRESS_ADDED)
+		fail_msg("not added: %s", added.text);
+	assert_int_equal(added.id, id);
+	return port;
+}
+
+void host_rules(struct host *host, uint32_t id, const char *net)
+{
+	struct koda_egress_message rules = { .kind = KODA_EGRESS_RULES, .id = id };
+	int fd = sealed_policy(net);
+
+	host_send(host, &rules, &fd, 1);
+	(void)close(fd);
+}
+
+bool host_hears(struct host *host, int ms)
+{
+	struct pollfd polled = { .fd = host->control, .events = POLLIN };
+
+	return poll(&polled, 1, ms) == 1;
+}
+
+struct koda_egress_message host_next(struct host *host)
+{
+	struct koda_egress_message message;
+
+	if (!host_hears(host, WAIT_MS))
+		fail_msg("the proxy says nothing");
+	assert_int_equal(recv(host->control, &message, sizeof(message), 0), sizeof(message));
+	assert_int_equal(message.magic, KODA_EGRESS_MAGIC);
+	return message;
+}
+
+struct koda_egress_message host_expect(struct host *host, enum koda_egress_kind kind)
+{
+	struct koda_egress_message message = host_next(host);
+
+	if (message.kind != kind)
+		fail_msg("message %u (reason %u, \"%s\"), expected %u", message.kind,
+			 message.reason, message.text, kind);
+	return message;
+}
+
+struct koda_egress_message host_event(struct host *host, enum koda_egress_reason reason)
+{
+	struct koda_egress_message event = host_expect(host, KODA_EGRESS_EVENT);
+
+	if (event.reason != reason)
+		fail_msg("reason %u (%s:%u \"%s\"), expected %u", event.reason, event.host,
+			 event.port, event.text, reason);
+	return event;
+}
+
+int dial_local(uint16_t port)
+{
+	const struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
+	struct sockaddr_in to = local(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		fail_msg("connect: %s", strerror(errno));
+	return fd;
+}
+
+void put(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			fail_msg("send: %s", strerror(errno));
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+void puts_to(int fd, const char *text)
+{
+	put(fd, text, strlen(text));
+}
+
+void get(int fd, void *bytes, size_t len)
+{
+	char *at = bytes;
+
+	while (len > 0) {
+		ssize_t n = recv(fd, at, len, 0);
+
+		if (n <= 0)
+			fail_msg("recv: %s, %zu bytes missing", n ? strerror(errno) : "end", len);
+		at += n;
+		len -= (size_t)n;
+	}
+}
+
+int get_head(int fd, char *out, size_t size)
+{
+	size_t len = 0;
+
+	while (len + 1 < size && recv(fd, out + len, 1, 0) == 1) {
+		len++;
+		if (len >= 4 && memcmp(out + len - 4, "\r\n\r\n", 4) == 0)
+			break;
+	}
+	out[len] = '\0';
+	return strncmp(out, "HTTP/1.1 ", 9) == 0 ? (int)strtol(out + 9, NULL, 10) : 0;
+}
+
+size_t get_all(int fd, char *out, size_t size, bool may_reset)
+{
+	size_t len = 0;
+
+	for (;;) {
+		ssize_t n = recv(fd, out + len, size - 1 - len, 0);
+
+		if (n < 0 && !(may_reset && errno == ECONNRESET))
+			fail_msg("recv: %s", strerror(errno));
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+		assert_true(len < size - 1);
+	}
+	out[len] = '\0';
+	return len;
+}
+
+void get_end(int fd)
+{
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, 0);
+
+	if (n > 0 || (n < 0 && errno != ECONNRESET))
+		fail_msg("the connection is still there");
+}
+
+int connect_through(uint16_t port, const char *target, int *ret_status)
+{
+	char text[1024];
+	int fd = dial_local(port);
+
+	(void)snprintf(text, sizeof(text), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target,
+		       target);
+	puts_to(fd, text);
+	*ret_status = get_head(fd, text, sizeof(text));
+	return fd;
+}
+
+int tunnel_to(uint16_t port, const char *host, uint16_t to)
+{
+	char target[300];
+	int status;
+	int fd;
+
+	(void)snprintf(target, sizeof(target), "%s:%u", host, to);
+	fd = connect_through(port, target, &status);
+	if (status != 200)
+		fail_msg("%s: status %d", target, status);
+	return fd;
+}
+
+struct served {
+	struct server *server;
+	int fd;
+};
+
+static void *serve_one(void *arg)
+{
+	struct served served = *(struct served *)arg;
+
+	free(arg);
+	served.server->serve(served.fd, served.server->arg);
+	(void)close(served.fd);
+	return NULL;
+}
+
+static void *accept_all(void *arg)
+{
+	struct server *server = arg;
+	pthread_attr_t small;
+
+	(void)pthread_attr_init(&small);
+	(void)pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&small, 256 * 1024);
+	for (;;) {
+		struct served *served = malloc(sizeof(*served));
+		pthread_t thread;
+
+		if (!served)
+			break;
+		*served = (struct served){ server, accept4(server->listener, NULL, NULL,
+							   SOCK_CLOEXEC) };
+		if (served->fd < 0) {
+			free(served);
+			break;
+		}
+		server->served++;
+		if (pthread_create(&thread, &small, serve_one, served) != 0) {
+			(void)close(served->fd);
+			free(served);
+		}
+	}
+	(void)pthread_attr_destroy(&small);
+	return NULL;
+}
+
+void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg)
+{
+	server->listener = listen_local(&server->port);
+	server->serve = serve;
+	server->arg = arg;
+	server->served = 0;
+	assert_int_equal(pthread_create(&server->thread, NULL, accept_all, server), 0);
+}
+
+void server_stop(struct server *server)
+{
+	(void)shutdown(server->listener, SHUT_RDWR);
+	(void)pthread_join(server->thread, NULL);
+	(void)close(server->listener);
+}
+
+void serve_echo(int fd, void *arg)
+{
+	char bytes[16384];
+	ssize_t n;
+
+	(void)arg;
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			ssize_t sent = send(fd, bytes + at, (size_t)(n - at), MSG_NOSIGNAL);
+
+			if (sent <= 0)
+				return;
+			at += sent;
+		}
+}
+
+static size_t put16(uint8_t *out, size_t at, size_t value)
+{
+	out[at] = (uint8_t)(value >> 8);
+	out[at + 1] = (uint8_t)value;
+	return at + 2;
+}
+
+size_t make_hello(const char *name, bool ech, uint8_t *out, size_t size)
+{
+	size_t extensions;
+	size_t at = 9;
+
+	assert_true(size >= 512);
+	memset(out, 0, size);
+	at = put16(out, at, 0x0303) + 32; /* version, random */
+	out[at++] = 0;                    /* session */
+	at = put16(out, at, 2);           /* one cipher suite */
+	at = put16(out, at, 0x1301);
+	out[at++] = 1; /* one compression: none */
+	out[at++] = 0;
+	extensions = at;
+	at += 2;
+	if (name) {
+		size_t len = strlen(name);
+
+		at = put16(out, at, 0);
+		at = put16(out, at, len + 5);
+		at = put16(out, at, len + 3);
+		out[at++] = 0;
+		at = put16(out, at, len);
+		memcpy(out + at, name, len);
+		at += len;
+	}
+	if (ech) {
+		at = put16(out, at, 0xfe0d);
+		at = put16(out, at, 4);
+		at += 4;
+	}
+	at = put16(out, at, 0x002b); /* versions: 1.3 */
+	at = put16(out, at, 3);
+	out[at++] = 2;
+	at = put16(out, at, 0x0304);
+	(void)put16(out, extensions, at - extensions - 2);
+	out[0] = 0x16;
+	(void)put16(out, 1, 0x0301);
+	(void)put16(out, 3, at - 5);
+	out[5] = 1;
+	(void)put16(out, 7, at - 9);
+	return at;
+}
+
+const char *allow_one(const char *host, uint16_t port)
+{
+	static char texts[8][400];
+	static unsigned int turn;
+	char *text = texts[turn++ % 8];
+
+	(void)snprintf(text, sizeof(texts[0]), "\"allowed_domains\":[\"%s:%u\"]", host, port);
+	return text;
+}
