@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-82. */
 #include "control.h"
 
 #include "base/diag.h"

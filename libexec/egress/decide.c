@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-80. */
 #include "decide.h"
 
 #include "base/diag.h"

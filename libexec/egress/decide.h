@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decision about a connection, in this order: the text is a host and a port; no deny rule
+ * T-80. The decision about a connection, in this order: the text is a host and a port; no deny rule
  * covers it; an allow rule does; and, once the name is resolved, each address on its own passes
  * the guard. Pure but for the list of the host's own addresses. Only what comes out of here is
  * ever connected to.

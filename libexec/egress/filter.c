@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-34. The system calls of the proxy. What it needs is listed; what an intruder would want first
+ * T-81. The system calls of the proxy. What it needs is listed; what an intruder would want first
  * ends the process; anything else does not exist, as on an older kernel, so that a newer C library
  * takes another way.
  */

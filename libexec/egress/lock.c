@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-34. See lock.h. */
+/* T-81. See lock.h. */
 #include "lock.h"
 
 #include "base/diag.h"

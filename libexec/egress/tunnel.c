@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-33. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
+ * T-80. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
  * client's wait at a gate until their first byte shows that it is not TLS, or a whole ClientHello
  * shows that it asks for the host that was allowed: otherwise one allowed name would open every
  * site that shares its servers.

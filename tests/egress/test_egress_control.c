@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-35. The control channel: what the host orders happens, what makes no sense is refused. */
+/* T-82. The control channel: what the host orders happens, what makes no sense is refused. */
 #include "host.h"
 
 #include "base/fd.h"

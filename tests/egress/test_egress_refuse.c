@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-33. Each refusal with its status, its reason and its event, beside a twin that is let through. */
+/* T-80. Each refusal with its status, its reason and its event, beside a twin that is let through. */
 #include "host.h"
 
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-33. What a ClientHello must say before a byte of it reaches the origin. */
+/* T-80. What a ClientHello must say before a byte of it reaches the origin. */
 #include "host.h"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-33. SOCKS5: names and addresses under the same rules, with its own replies. */
+/* T-80. SOCKS5: names and addresses under the same rules, with its own replies. */
 #include "host.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-33. Tunnels: every byte and every end arrives, in both directions, however it is cut up. */
+/* T-80. Tunnels: every byte and every end arrives, in both directions, however it is cut up. */
 #include "host.h"
 
 #include <netinet/in.h>

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* T-83. Many connections, slow ones, and none to be had: nobody is held up for long, nothing ends. */
+#include "host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define MANY 2000
+
+static struct server echo;
+
+static int start_echo(void **state)
+{
+	struct rlimit files;
+
+	(void)state;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return -1;
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return -1;
+	server_start(&echo, serve_echo, NULL);
+	return 0;
+}
+
+static int stop_echo(void **state)
+{
+	(void)state;
+	server_stop(&echo);
+	return 0;
+}
+
+static void echo_once(int fd)
+{
+	char byte = 'x';
+
+	put(fd, &byte, 1);
+	get(fd, &byte, 1);
+}
+
+/* All open at once, each of them alive. */
+static void test_many(void **state)
+{
+	static int fds[MANY];
+	struct rlimit files;
+	struct host host;
+	unsigned int told = 0;
+
+	(void)state;
+	/* A tunnel takes two descriptors of the proxy's, and both ends of its connections are here. */
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < 3 * MANY)
+		skip();
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	for (int i = 0; i < MANY; i++)
+		fds[i] = tunnel_to(host.port, "127.0.0.1", echo.port);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < MANY; i++)
+			echo_once(fds[i]);
+	for (int i = 0; i < MANY; i++)
+		(void)close(fds[i]);
+	/* Nobody read the events meanwhile, so some are only counted. */
+	while (host_hears(&host, 500))
+		told += 1 + host_event(&host, KODA_EGRESS_OK).dropped;
+	(void)close(tunnel_to(host.port, "127.0.0.1", echo.port));
+	told += host_event(&host, KODA_EGRESS_OK).dropped;
+	assert_int_equal(told, MANY);
+	host_stop(&host);
+}
+
+/* The proxy runs out of descriptors, and later there are some again. */
+static void test_no_descriptors(void **state)
+{
+	struct rlimit few = { .rlim_cur = 60, .rlim_max = 60 };
+	struct rlimit before;
+	struct host host;
+	int fds[60];
+	int count = 0;
+	int refused = 0;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	assert_int_equal(prlimit(host.proc.pid, RLIMIT_NOFILE, NULL, &before), 0);
+	few.rlim_max = before.rlim_max;
+	assert_int_equal(prlimit(host.proc.pid, RLIMIT_NOFILE, &few, NULL), 0);
+	for (int i = 0; i < 60; i++) {
+		char text[512];
+		int fd = dial_local(host.port);
+		struct timeval brief = { .tv_usec = 300000 };
+		int status;
+
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &brief, sizeof(brief));
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+			       echo.port, echo.port);
+		(void)send(fd, text, strlen(text), MSG_NOSIGNAL);
+		status = get_head(fd, text, sizeof(text));
+		if (status == 200) {
+			fds[count++] = fd;
+			continue;
+		}
+		(void)close(fd);
+		if (++refused >= 3)
+			break;
+	}
+	assert_true(count > 5 && refused > 0);
+	for (int i = 0; i < count; i++) {
+		echo_once(fds[i]); /* those that were open are alive */
+		(void)close(fds[i]);
+	}
+	while (host_hears(&host, 1000))
+		(void)host_next(&host);
+	for (int i = 0; i < 10; i++)
+		(void)close(tunnel_to(host.port, "127.0.0.1", echo.port));
+	host_stop(&host);
+}
+
+/* Clients that say nothing, too little, or a byte at a time are cut off; others are served. */
+static void test_slow(void **state)
+{
+	uint8_t hello[512];
+	struct host host;
+	char text[512];
+	int silent;
+	int slow;
+	int half;
+	int seconds;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	silent = dial_local(host.port);
+	slow = dial_local(host.port);
+	half = tunnel_to(host.port, "127.0.0.1", echo.port);
+	(void)make_hello(NULL, false, hello, sizeof(hello));
+	put(half, hello, 20);
+	puts_to(slow, "CONNECT 127.0.0.1");
+	for (seconds = 0; seconds < 30; seconds++) {
+		struct pollfd polled[] = { { .fd = slow, .events = POLLIN } };
+		int fd = tunnel_to(host.port, "127.0.0.1", echo.port);
+
+		echo_once(fd);
+		(void)close(fd);
+		if (poll(polled, 1, 1000) == 1)
+			break;
+		(void)send(slow, "1", 1, MSG_NOSIGNAL);
+	}
+	assert_int_equal(get_head(slow, text, sizeof(text)), 408);
+	get_end(silent);
+	get_end(half);
+	(void)close(silent);
+	(void)close(slow);
+	(void)close(half);
+	host_stop(&host);
+}
+
+/* A client that does not read holds up its own tunnel and no other. */
+static void test_reader_that_stops(void **state)
+{
+	static char block[65536];
+	struct timeval brief = { .tv_usec = 200000 };
+	struct host host;
+	int stuck;
+	int fd;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	stuck = tunnel_to(host.port, "127.0.0.1", echo.port);
+	(void)setsockopt(stuck, SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof(brief));
+	for (int i = 0; i < 1024 && send(stuck, block, sizeof(block), MSG_NOSIGNAL) > 0; i++)
+		;
+	fd = tunnel_to(host.port, "127.0.0.1", echo.port);
+	for (int i = 0; i < 100; i++)
+		echo_once(fd);
+	(void)close(fd);
+	(void)close(stuck);
+	host_stop(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_slow),
+		cmocka_unit_test(test_reader_that_stops),
+	};
+
+	return cmocka_run_group_tests(tests, start_echo, stop_echo);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-07. Names and what they lead to, in a mount namespace with a hosts file of our own: an allowed
+ * name that leads to this machine or to a denied address is not connected to, whatever else it
+ * leads to.
+ */
+#include "host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char hosts[] = "127.0.0.1 localhost\n"
+			    "127.0.0.1 inside.test\n"
+			    "10.1.2.3 private.test\n"
+			    "169.254.169.254 metadata.test\n"
+			    "127.0.0.9 two.test\n"
+			    "127.0.0.1 two.test\n"
+			    "::1 both.test\n"
+			    "127.0.0.1 both.test\n"
+			    "127.0.0.1 deep.wild.test\n";
+
+static struct server echo;
+static bool isolated;
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return ok;
+}
+
+static bool map_user(void)
+{
+	char text[64];
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+
+	if (uid == 0)
+		return unshare(CLONE_NEWNS) == 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return false;
+	(void)snprintf(text, sizeof(text), "%u %u 1", uid, uid);
+	if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", text))
+		return false;
+	(void)snprintf(text, sizeof(text), "%u %u 1", gid, gid);
+	return write_file("/proc/self/gid_map", text);
+}
+
+/* Before there are threads. */
+static bool isolate(void)
+{
+	char dir[] = "/tmp/koda-names-XXXXXX";
+	char path[64];
+	bool ok;
+
+	if (!map_user() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || !mkdtemp(dir))
+		return false;
+	ok = mount("none", dir, "tmpfs", 0, NULL) == 0;
+	(void)snprintf(path, sizeof(path), "%s/hosts", dir);
+	ok = ok && write_file(path, hosts) && mount(path, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
+	(void)snprintf(path, sizeof(path), "%s/nsswitch.conf", dir);
+	ok = ok && write_file(path, "hosts: files\n") &&
+	     mount(path, "/etc/nsswitch.conf", NULL, MS_BIND, NULL) == 0;
+	(void)umount2(dir, MNT_DETACH);
+	(void)rmdir(dir);
+	return ok;
+}
+
+static int start_echo(void **state)
+{
+	(void)state;
+	server_start(&echo, serve_echo, NULL);
+	return 0;
+}
+
+static int stop_echo(void **state)
+{
+	(void)state;
+	server_stop(&echo);
+	return 0;
+}
+
+static void need_isolation(void)
+{
+	if (isolated)
+		return;
+	if (getenv("KODA_TEST_MUST_RUN"))
+		fail_msg("no mount namespace");
+	skip();
+}
+
+static void expect(struct host *host, const char *name, int status, enum koda_egress_reason reason,
+		   const char *address)
+{
+	struct koda_egress_message event;
+	char target[300];
+	int got;
+	int fd;
+
+	(void)snprintf(target, sizeof(target), "%s:%u", name, echo.port);
+	fd = connect_through(host->port, target, &got);
+	if (got != status)
+		fail_msg("%s: %d, expected %d", name, got, status);
+	(void)close(fd);
+	event = host_event(host, reason);
+	assert_string_equal(event.address, address);
+}
+
+/* Any public host may be reached, so names pass; what they lead to does not. */
+static void test_guard(void **state)
+{
+	struct host host;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "", NULL);
+	expect(&host, "inside.test", 403, KODA_EGRESS_ADDRESS_GUARD, "127.0.0.1");
+	expect(&host, "private.test", 403, KODA_EGRESS_ADDRESS_GUARD, "10.1.2.3");
+	expect(&host, "metadata.test", 403, KODA_EGRESS_ADDRESS_GUARD, "169.254.169.254");
+	expect(&host, "nowhere.test", 502, KODA_EGRESS_RESOLVE_FAILED, "");
+	assert_int_equal(echo.served, 0);
+	/* The twin: listed by its exact name. */
+	host_rules(&host, 1, "\"allowed_domains\":[\"inside.test\"]");
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	expect(&host, "inside.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	expect(&host, "INSIDE.test.", 200, KODA_EGRESS_OK, "127.0.0.1");
+	host_stop(&host);
+}
+
+/* A pattern for names is no permission for this machine. */
+static void test_wildcard(void **state)
+{
+	struct host host;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"*.wild.test\"]", NULL);
+	expect(&host, "deep.wild.test", 403, KODA_EGRESS_ADDRESS_GUARD, "127.0.0.1");
+	host_rules(&host, 1, "\"allowed_domains\":[\"*.wild.test\",\"deep.wild.test\"]");
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	expect(&host, "deep.wild.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	host_stop(&host);
+}
+
+/* Two answers, one of them refused: only the other is ever connected to. */
+static void test_two_answers(void **state)
+{
+	struct host host;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.9\"]",
+		   NULL);
+	expect(&host, "two.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	host_rules(&host, 1, "\"allowed_domains\":[\"two.test\"],"
+			     "\"denied_domains\":[\"127.0.0.0/8\"]");
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	expect(&host, "two.test", 403, KODA_EGRESS_RULE_DENIED, "127.0.0.9");
+	host_stop(&host);
+}
+
+/* Nobody listens at the first address; the second is tried. */
+static void test_fallback(void **state)
+{
+	struct host host;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"both.test\",\"two.test\"]", NULL);
+	expect(&host, "both.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	expect(&host, "two.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	host_stop(&host);
+}
+
+/* Many names at once, some of them the same. */
+static void test_many_lookups(void **state)
+{
+	int fds[100];
+	struct host host;
+	char text[512];
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"inside.test\",\"localhost\"]", NULL);
+	for (int i = 0; i < 100; i++) {
+		const char *name = i % 2 ? "inside.test" : "localhost";
+
+		fds[i] = dial_local(host.port);
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", name, echo.port,
+			       name, echo.port);
+		puts_to(fds[i], text);
+	}
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(get_head(fds[i], text, sizeof(text)), 200);
+		(void)close(fds[i]);
+	}
+	host_stop(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_guard),       cmocka_unit_test(test_wildcard),
+		cmocka_unit_test(test_two_answers), cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_many_lookups),
+	};
+
+	isolated = isolate();
+	return cmocka_run_group_tests(tests, start_echo, stop_echo);
+}
