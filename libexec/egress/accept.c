@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-83. Taking connections. Nothing that accept says ends the service: at a ceiling the rest waits in the
- * kernel until a connection has ended; without descriptors one client is turned away, so that it
- * knows, and the others wait a moment.
+ * T-83. Taking connections. Nothing that accept says ends the service: at a ceiling the rest waits
+ * in the kernel until a connection has ended; without descriptors one client is turned away, so
+ * that it knows, and the others wait a moment.
  */
 #include "base/fd.h"
 #include "conn.h"

@@ -130,6 +130,7 @@ void koda_conn_drop_origin(struct koda_conn *conn)
 {
 	koda_watch_close(&conn->origin);
 	koda_free_ptr(&conn->up.held);
+	conn->up.held_at = 0;
 	conn->up.held_len = 0;
 	conn->down.readable = false;
 	conn->down.hung_up = false;

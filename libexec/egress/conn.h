@@ -25,7 +25,8 @@ struct koda_conn;
 struct koda_reach;
 
 struct koda_phase {
-	/* The client's socket, or the origin's, has news. origin may be NULL while there is none. */
+	/* The client's socket, or the origin's, has news. origin may be NULL while there is none.
+	 */
 	void (*client)(struct koda_conn *conn);
 	void (*origin)(struct koda_conn *conn);
 	/* conn->deadline passed. */

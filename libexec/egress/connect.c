@@ -77,15 +77,15 @@ void koda_conn_refuse(struct koda_conn *conn, enum koda_egress_reason reason)
 	if (conn->socks)
 		bytes = egress_socks_answer(socks_reply(conn, reason));
 	else
-		bytes.len = egress_answer(&why, koda_span_of(conn->deal.target.text), false,
-					  answer);
+		bytes.len =
+			egress_answer(&why, koda_span_of(conn->deal.target.text), false, answer);
 	koda_last_begin(conn, bytes);
 }
 
 static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 {
-	struct koda_span ok = conn->socks ? egress_socks_answer(EGRESS_SOCKS_OK) :
-					    egress_answer_established();
+	struct koda_span ok =
+		conn->socks ? egress_socks_answer(EGRESS_SOCKS_OK) : egress_answer_established();
 	struct koda_flow held = conn->down;
 
 	if (reason != KODA_EGRESS_OK) {
@@ -94,9 +94,10 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 	}
 	/* Our answer goes before what an upstream proxy may have brought along. */
 	conn->down.held = NULL;
+	conn->down.held_at = 0;
 	conn->down.held_len = 0;
 	if (koda_flow_send(&conn->down, conn->client.fd, ok.ptr, ok.len) < 0 ||
-	    koda_flow_hold(&conn->down, held.held, held.held_len) < 0) {
+	    koda_flow_hold(&conn->down, held.held + held.held_at, held.held_len) < 0) {
 		free(held.held);
 		koda_conn_report(conn, KODA_EGRESS_RESET);
 		koda_conn_break(conn);

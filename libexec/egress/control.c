@@ -93,8 +93,7 @@ static int follow(struct koda_proxy *proxy, struct order *order, struct koda_err
 		koda_tenant_remove(tenant);
 		return KODA_OK;
 	case KODA_EGRESS_ANSWER:
-		koda_reach_answer(tenant, message->question,
-				  message->verdict == KODA_EGRESS_ALLOW);
+		koda_reach_answer(tenant, message->question, message->verdict == KODA_EGRESS_ALLOW);
 		return KODA_OK;
 	default:
 		return koda_fail(err, KODA_E_INVALID, 0, "there is no such order");

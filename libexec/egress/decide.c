@@ -73,8 +73,8 @@ static struct koda_decision of_verdict(struct koda_verdict v)
 		return decision(KODA_EGRESS_RULE_DENIED, v.rule);
 	if (v.why == KODA_WHY_ADDRESS)
 		return decision(KODA_EGRESS_ADDRESS_GUARD, v.rule);
-	return decision(v.why == KODA_WHY_DEFAULT ? KODA_EGRESS_NOT_LISTED :
-						    KODA_EGRESS_BAD_REQUEST,
+	return decision(v.why == KODA_WHY_DEFAULT ? KODA_EGRESS_NOT_LISTED
+						  : KODA_EGRESS_BAD_REQUEST,
 			v.rule);
 }
 
@@ -98,8 +98,8 @@ static bool lists_exactly(struct koda_span rule)
 	       parsed.prefix == koda_addr_bits(&parsed.host.addr);
 }
 
-static struct koda_verdict ask_literal(const struct koda_rules *rules,
-				       const struct koda_addr *addr, uint16_t port)
+static struct koda_verdict ask_literal(const struct koda_rules *rules, const struct koda_addr *addr,
+				       uint16_t port)
 {
 	char text[KODA_ADDR_TEXT];
 
@@ -153,10 +153,9 @@ struct koda_decision koda_decide_address(const struct koda_rules *rules, struct 
 
 	if (asked)
 		return judge_asked(rules, own, target, &plain);
-	now = of_verdict(koda_rules_address(rules, target->text, strlen(target->text),
-					    target->port, &plain));
-	if (now.reason == KODA_EGRESS_OK &&
-	    is_unlisted_own(rules, own, target, now.rule, &plain))
+	now = of_verdict(koda_rules_address(rules, target->text, strlen(target->text), target->port,
+					    &plain));
+	if (now.reason == KODA_EGRESS_OK && is_unlisted_own(rules, own, target, now.rule, &plain))
 		now = decision(KODA_EGRESS_ADDRESS_GUARD, koda_span_of("own address"));
 	return now;
 }

@@ -76,11 +76,12 @@ int koda_dial_check(int fd, const struct koda_addr *addr, uint16_t port)
 	memset(&is, 0, sizeof(is));
 	if (getpeername(fd, &is.any, &len) == 0) {
 		socklen_t want_len = fill(&want, addr, port);
-		bool same = len == want_len && (addr->family == 4 ?
-				    is.v4.sin_port == want.v4.sin_port &&
-					    memcmp(&is.v4.sin_addr, addr->bytes, 4) == 0 :
-				    is.v6.sin6_port == want.v6.sin6_port &&
-					    memcmp(&is.v6.sin6_addr, addr->bytes, 16) == 0);
+		bool same = len == want_len &&
+			    (addr->family == 4
+				     ? is.v4.sin_port == want.v4.sin_port &&
+					       memcmp(&is.v4.sin_addr, addr->bytes, 4) == 0
+				     : is.v6.sin6_port == want.v6.sin6_port &&
+					       memcmp(&is.v6.sin6_addr, addr->bytes, 16) == 0);
 
 		return same ? 1 : -EADDRNOTAVAIL;
 	}

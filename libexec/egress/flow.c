@@ -11,11 +11,11 @@
 
 #define PIPE_SIZE    (1024 * 1024)
 #define PIPES_KEPT   16
-#define BULK_AFTER   3           /* full reads in a row */
-#define BULK_SMALL   (8 * 1024)  /* what is a small read in bulk */
-#define BULK_UNTIL   16          /* of those in a row */
-#define TURN_READS   16          /* of the shared buffer */
-#define TURN_SPLICES 8           /* of a pipe */
+#define BULK_AFTER   3          /* full reads in a row */
+#define BULK_SMALL   (8 * 1024) /* what is a small read in bulk */
+#define BULK_UNTIL   16         /* of those in a row */
+#define TURN_READS   16         /* of the shared buffer */
+#define TURN_SPLICES 8          /* of a pipe */
 
 int koda_relay_init(struct koda_relay *relay, unsigned int pipe_max, struct koda_error *err)
 {
@@ -86,6 +86,7 @@ void koda_flow_clear(struct koda_relay *relay, struct koda_flow *flow)
 {
 	give_pipe(relay, flow);
 	koda_free_ptr(&flow->held);
+	flow->held_at = 0;
 	flow->held_len = 0;
 	flow->piped = 0;
 }
@@ -133,6 +134,7 @@ static enum step flush_held(struct koda_flow *flow, int to)
 		flow->bytes += (uint64_t)n;
 	}
 	koda_free_ptr(&flow->held);
+	flow->held_at = 0;
 	return STEP_ON;
 }
 

@@ -59,7 +59,8 @@ enum koda_flow_state {
 /* Moves what can be moved now, up to a turn's worth. */
 enum koda_flow_state koda_flow_run(struct koda_relay *relay, struct koda_flow *flow, int from,
 				   int to);
-/* Bytes that do not come from the source: sent at once as far as possible, the rest is held. Fails: SYS, NOMEM. */
+/* Bytes that do not come from the source: sent at once as far as possible, the rest is held. Fails:
+ * SYS, NOMEM. */
 KODA_CHECK int koda_flow_send(struct koda_flow *flow, int to, const char *bytes, size_t len);
 /* Bytes that did come from the source, by another way; held only. Fails: NOMEM. */
 KODA_CHECK int koda_flow_hold(struct koda_flow *flow, const char *bytes, size_t len);

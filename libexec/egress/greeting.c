@@ -24,8 +24,8 @@ static void ended(struct koda_conn *conn, enum koda_egress_reason reason)
 
 static void refuse_head(struct koda_conn *conn, const struct egress_refusal *why)
 {
-	enum koda_egress_reason reason = why->status == 431 ? KODA_EGRESS_HEAD_TOO_LARGE :
-							      KODA_EGRESS_BAD_REQUEST;
+	enum koda_egress_reason reason =
+		why->status == 431 ? KODA_EGRESS_HEAD_TOO_LARGE : KODA_EGRESS_BAD_REQUEST;
 	struct koda_egress_message event = { .status = (uint16_t)why->status };
 	char answer[EGRESS_ANSWER_MAX];
 	size_t len = egress_answer(why, koda_span_of(""), false, answer);

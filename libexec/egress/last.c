@@ -10,7 +10,8 @@
 
 static void drain(struct koda_conn *conn)
 {
-	/* Whoever keeps sending is cut off at the deadline, and this is no way to hold others up. */
+	/* Whoever keeps sending is cut off at the deadline, and this is no way to hold others up.
+	 */
 	for (int i = 0; i < 4; i++) {
 		ssize_t n = recv(conn->client.fd, conn->proxy->relay.scratch, KODA_SCRATCH, 0);
 

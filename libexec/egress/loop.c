@@ -113,8 +113,7 @@ int koda_loop_new(struct koda_loop **ret_loop, struct koda_error *err)
 	loop->poll.data = loop->busy.data = loop->sweep.data = loop;
 	if (uv_poll_init(&loop->uv, &loop->poll, loop->set) < 0 ||
 	    uv_poll_start(&loop->poll, UV_READABLE, on_poll) < 0 ||
-	    uv_idle_init(&loop->uv, &loop->busy) < 0 ||
-	    uv_timer_init(&loop->uv, &loop->sweep) < 0)
+	    uv_idle_init(&loop->uv, &loop->busy) < 0 || uv_timer_init(&loop->uv, &loop->sweep) < 0)
 		return koda_fail(err, KODA_E_SYS, 0, "cannot start an event loop");
 	*ret_loop = loop;
 	return KODA_OK;

@@ -27,7 +27,7 @@ struct koda_link {
 	struct koda_link *prev;
 };
 
-#define KODA_OUTER(type, member, ptr) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define KODA_OUTER(type, member, ptr) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 static inline void koda_link_init(struct koda_link *link)
 {

@@ -5,10 +5,10 @@
  * environment says only which proxy the host itself has to use. It ends when the host does.
  */
 #include "base/diag.h"
+#include "conn.h"
 #include "control.h"
 #include "lock.h"
 #include "reach.h"
-#include "conn.h"
 
 #include <fcntl.h>
 #include <malloc.h>

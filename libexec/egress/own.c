@@ -18,14 +18,14 @@ static bool addr_of(const struct sockaddr *sa, struct koda_addr *ret_addr)
 	*ret_addr = (struct koda_addr){ 0 };
 	if (sa && sa->sa_family == AF_INET) {
 		ret_addr->family = 4;
-		memcpy(ret_addr->bytes,
-		       &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
+		memcpy(ret_addr->bytes, &((const struct sockaddr_in *)(const void *)sa)->sin_addr,
+		       4);
 		return true;
 	}
 	if (sa && sa->sa_family == AF_INET6) {
 		ret_addr->family = 6;
-		memcpy(ret_addr->bytes,
-		       &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+		memcpy(ret_addr->bytes, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr,
+		       16);
 		return true;
 	}
 	return false;

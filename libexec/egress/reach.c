@@ -40,7 +40,7 @@ static void free_reach(struct koda_conn *conn)
 
 static void finish(struct koda_conn *conn, enum koda_egress_reason reason)
 {
-	void (*done)(struct koda_conn *conn, enum koda_egress_reason reason) = conn->reach->done;
+	void (*done)(struct koda_conn * conn, enum koda_egress_reason reason) = conn->reach->done;
 
 	free_reach(conn);
 	if (reason != KODA_EGRESS_OK)
@@ -61,8 +61,8 @@ static void fail_dial(struct koda_conn *conn)
 	if (conn->deal.via)
 		finish(conn, KODA_EGRESS_UPSTREAM_FAILED);
 	else
-		finish(conn, conn->deal.sys_errno == ETIMEDOUT ? KODA_EGRESS_CONNECT_TIMEOUT :
-								 KODA_EGRESS_CONNECT_FAILED);
+		finish(conn, conn->deal.sys_errno == ETIMEDOUT ? KODA_EGRESS_CONNECT_TIMEOUT
+							       : KODA_EGRESS_CONNECT_FAILED);
 }
 
 /* The next address, until one can at least be tried. */
@@ -196,8 +196,8 @@ static void use_judged(struct koda_conn *conn, const struct koda_answers *answer
 
 	for (size_t i = 0; i < answers->count; i++) {
 		struct koda_decision now =
-			koda_decide_address(deal->ruleset->rules, &conn->proxy->own,
-					    &deal->target, deal->asked, &answers->addrs[i]);
+			koda_decide_address(deal->ruleset->rules, &conn->proxy->own, &deal->target,
+					    deal->asked, &answers->addrs[i]);
 
 		if (now.reason != KODA_EGRESS_OK) {
 			refused = now;

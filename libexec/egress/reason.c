@@ -16,8 +16,8 @@ static const struct reason_row rows[] = {
 
 static const struct reason_row *row_of(enum koda_egress_reason reason)
 {
-	return &rows[(unsigned int)reason < KODA_EGRESS_REASON_COUNT ? reason :
-								       KODA_EGRESS_BAD_REQUEST];
+	return &rows[(unsigned int)reason < KODA_EGRESS_REASON_COUNT ? reason
+								     : KODA_EGRESS_BAD_REQUEST];
 }
 
 const char *koda_reason_code(enum koda_egress_reason reason)

@@ -15,7 +15,7 @@
 #define KODA_REPORTS_MAX    640 /* messages of any kind */
 
 struct koda_reports {
-	int fd; /* borrowed: the control socket */
+	int fd;                              /* borrowed: the control socket */
 	struct koda_egress_message *waiting; /* owned ring of KODA_REPORTS_MAX, made when needed */
 	size_t first;
 	size_t count;

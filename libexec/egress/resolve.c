@@ -146,8 +146,7 @@ int koda_lookup_start(struct koda_resolver *resolver, struct koda_lookup *lookup
 		koda_link_append(&query->lookups, &lookup->link);
 		return KODA_OK;
 	}
-	if (len > KODA_HOST_NAME_MAX ||
-	    count_of(&resolver->waiting, sandbox) >= KODA_RESOLVE_QUEUE)
+	if (len > KODA_HOST_NAME_MAX || count_of(&resolver->waiting, sandbox) >= KODA_RESOLVE_QUEUE)
 		return KODA_E_LIMIT;
 	query = calloc(1, sizeof(*query));
 	if (!query)

@@ -18,10 +18,10 @@ struct koda_tenant {
 	struct koda_link conns;
 	size_t conn_count;
 	struct koda_watch listener;
-	struct koda_task accepting;   /* goes on after a full batch, or when there is room again */
-	struct koda_deadline retry;   /* accepting stopped after an error */
-	bool full;                    /* accepting stopped at a ceiling */
-	uint64_t told_full;           /* when that was reported last */
+	struct koda_task accepting; /* goes on after a full batch, or when there is room again */
+	struct koda_deadline retry; /* accepting stopped after an error */
+	bool full;                  /* accepting stopped at a ceiling */
+	uint64_t told_full;         /* when that was reported last */
 };
 
 /* Everything an ADD brings. The descriptors are taken, also on failure. */

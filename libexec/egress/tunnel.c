@@ -106,8 +106,8 @@ static bool judge(struct koda_conn *conn)
 	if (!name_fits(conn, &hello)) {
 		struct koda_egress_message event = { 0 };
 
-		KODA_REPORT_TEXT(event.text, koda_span_of(hello.has_name ? hello.name :
-								     "no server name"));
+		KODA_REPORT_TEXT(event.text,
+				 koda_span_of(hello.has_name ? hello.name : "no server name"));
 		koda_conn_report_as(conn, KODA_EGRESS_SNI_MISMATCH, &event);
 		koda_last_begin(conn, (struct koda_span){ alert_name, sizeof(alert_name) });
 		return false;
@@ -156,8 +156,8 @@ static bool fill_gate(struct koda_conn *conn)
 static void go_on(struct koda_conn *conn)
 {
 	struct koda_relay *relay = &conn->proxy->relay;
-	enum koda_flow_state down = koda_flow_run(relay, &conn->down, conn->origin.fd,
-						  conn->client.fd);
+	enum koda_flow_state down =
+		koda_flow_run(relay, &conn->down, conn->origin.fd, conn->client.fd);
 	enum koda_flow_state up = KODA_FLOW_WAITS;
 
 	if (!conn->gate_open && !fill_gate(conn))
@@ -176,8 +176,8 @@ static void go_on(struct koda_conn *conn)
 
 static void on_late(struct koda_conn *conn)
 {
-	end(conn, conn->gate_open || conn->in.len == 0 ? KODA_EGRESS_IDLE :
-							 KODA_EGRESS_CLIENT_TIMEOUT);
+	end(conn,
+	    conn->gate_open || conn->in.len == 0 ? KODA_EGRESS_IDLE : KODA_EGRESS_CLIENT_TIMEOUT);
 }
 
 static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)

@@ -23,12 +23,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ROUNDS      5
-#define PINGS       4000
-#define CLIENTS     32
-#define RATE_NS     1000000000ULL
-#define TUNNELS     1000
-#define READ_SIZE   ((size_t)256 * 1024)
+#define ROUNDS    5
+#define PINGS     4000
+#define CLIENTS   32
+#define RATE_NS   1000000000ULL
+#define TUNNELS   1000
+#define READ_SIZE ((size_t)256 * 1024)
 
 enum way {
 	DIRECT,
@@ -71,7 +71,7 @@ static void start_egress(const char *program, struct koda_proc *proc, int *ret_c
 	struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
 					       .kind = KODA_EGRESS_ADD,
 					       .id = 1 };
-	char *const argv[] = { (char *)(uintptr_t)"koda-egress", NULL };
+	char *const argv[] = { (char *)(uintptr_t) "koda-egress", NULL };
 	char *const envp[] = { NULL };
 	char policy[128];
 	struct koda_error err = { 0 };
@@ -82,8 +82,8 @@ static void start_egress(const char *program, struct koda_proc *proc, int *ret_c
 
 	if (koda_fd_socketpair(ret_control, &theirs, &err) < 0 ||
 	    koda_proc_spawn(proc, program, argv, envp,
-			    (struct koda_fdmap[]){ { 2, 2 }, { theirs, KODA_EGRESS_CONTROL_FD } }, 2,
-			    &err) < 0)
+			    (struct koda_fdmap[]){ { 2, 2 }, { theirs, KODA_EGRESS_CONTROL_FD } },
+			    2, &err) < 0)
 		give_up(err.message);
 	(void)close(theirs);
 	fds[0] = peer_listen(&way_ports[EGRESS]);
@@ -132,7 +132,8 @@ static int reach(enum way way)
 
 	if (way == DIRECT)
 		return fd;
-	len = snprintf(text, sizeof(text), "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", origin_port,
+	len = snprintf(text, sizeof(text),
+		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", origin_port,
 		       origin_port);
 	if (send(fd, text, (size_t)len, 0) != len)
 		give_up("send");
@@ -254,7 +255,8 @@ static void compare(const char *what, const char *unit, double (*measure)(enum w
 		printf("%-16s %-12s %10.2f %s\n", what, way_names[way], p50[way], unit);
 	}
 	printf("%-16s egress/direct %.2f  egress/relay %.2f  egress-direct %+.2f %s\n", what,
-	       p50[EGRESS] / p50[DIRECT], p50[EGRESS] / p50[RELAY], p50[EGRESS] - p50[DIRECT], unit);
+	       p50[EGRESS] / p50[DIRECT], p50[EGRESS] / p50[RELAY], p50[EGRESS] - p50[DIRECT],
+	       unit);
 	(void)fflush(stdout);
 }
 

@@ -21,7 +21,7 @@ void host_start_bare(struct host *host, char *const *env)
 {
 	static char *const no_env[] = { NULL };
 	const char *program = getenv("KODA_EGRESS");
-	char *const argv[] = { (char *)(uintptr_t)"koda-egress", NULL };
+	char *const argv[] = { (char *)(uintptr_t) "koda-egress", NULL };
 	struct koda_error err = { 0 };
 	int theirs;
 
@@ -29,8 +29,7 @@ void host_start_bare(struct host *host, char *const *env)
 	*host = (struct host){ .proc = KODA_PROC_INIT };
 	KODA_ASSERT_OK(koda_fd_socketpair(&host->control, &theirs, &err), err);
 	{
-		const struct koda_fdmap give[] = { { 2, 2 },
-						   { theirs, KODA_EGRESS_CONTROL_FD } };
+		const struct koda_fdmap give[] = { { 2, 2 }, { theirs, KODA_EGRESS_CONTROL_FD } };
 
 		KODA_ASSERT_OK(koda_proc_spawn(&host->proc, program, argv, env ? env : no_env, give,
 					       2, &err),
@@ -53,9 +52,9 @@ void host_stop(struct host *host)
 
 	(void)close(host->control);
 	host->control = -1;
-	KODA_ASSERT_OK(koda_proc_wait(&host->proc, koda_clock_now() + WAIT_MS * 1000000ULL, &how,
-				      &err),
-		       err);
+	KODA_ASSERT_OK(
+		koda_proc_wait(&host->proc, koda_clock_now() + WAIT_MS * 1000000ULL, &how, &err),
+		err);
 	assert_int_equal(how.signal, 0);
 	assert_int_equal(how.code, 0);
 }
@@ -308,8 +307,8 @@ static void *accept_all(void *arg)
 
 		if (!served)
 			break;
-		*served = (struct served){ server, accept4(server->listener, NULL, NULL,
-							   SOCK_CLOEXEC) };
+		*served = (struct served){ server,
+					   accept4(server->listener, NULL, NULL, SOCK_CLOEXEC) };
 		if (served->fd < 0) {
 			free(served);
 			break;

@@ -81,7 +81,8 @@ void server_stop(struct server *server);
 /* Sends back what it gets, then the end. */
 void serve_echo(int fd, void *arg);
 
-/* A ClientHello with this server name (NULL: none), with or without an ECH extension; its length. */
+/* A ClientHello with this server name (NULL: none), with or without an ECH extension; its length.
+ */
 size_t make_hello(const char *name, bool ech, uint8_t *out, size_t size);
 
 /* "\"127.0.0.1:PORT\"" and so on: a policy's net with one allowed entry per argument. */

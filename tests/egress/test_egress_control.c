@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static struct server echo;
@@ -285,7 +285,7 @@ static void test_deaf_host(void **state)
 /* Without a host it does nothing at all. */
 static void test_by_hand(void **state)
 {
-	char *const argv[] = { (char *)(uintptr_t)"koda-egress", NULL };
+	char *const argv[] = { (char *)(uintptr_t) "koda-egress", NULL };
 	char *const envp[] = { NULL };
 	struct koda_proc proc = KODA_PROC_INIT;
 	struct koda_error err = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T-80. Plain HTTP through the proxy: every request is decided, also on a connection that was kept. */
+/* T-80. Plain HTTP through the proxy: every request is decided, also on a connection that was kept.
+ */
 #include "host.h"
 
 #include <netinet/in.h>

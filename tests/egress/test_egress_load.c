@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T-83. Many connections, slow ones, and none to be had: nobody is held up for long, nothing ends. */
+/* T-83. Many connections, slow ones, and none to be had: nobody is held up for long, nothing ends.
+ */
 #include "host.h"
 
 #include <errno.h>
@@ -51,7 +52,8 @@ static void test_many(void **state)
 	unsigned int told = 0;
 
 	(void)state;
-	/* A tunnel takes two descriptors of the proxy's, and both ends of its connections are here. */
+	/* A tunnel takes two descriptors of the proxy's, and both ends of its connections are here.
+	 */
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < 3 * MANY)
 		skip();
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);

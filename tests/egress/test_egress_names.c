@@ -159,8 +159,9 @@ static void test_two_answers(void **state)
 	host_start(&host, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.9\"]",
 		   NULL);
 	expect(&host, "two.test", 200, KODA_EGRESS_OK, "127.0.0.1");
-	host_rules(&host, 1, "\"allowed_domains\":[\"two.test\"],"
-			     "\"denied_domains\":[\"127.0.0.0/8\"]");
+	host_rules(&host, 1,
+		   "\"allowed_domains\":[\"two.test\"],"
+		   "\"denied_domains\":[\"127.0.0.0/8\"]");
 	(void)host_expect(&host, KODA_EGRESS_RULED);
 	expect(&host, "two.test", 403, KODA_EGRESS_RULE_DENIED, "127.0.0.9");
 	host_stop(&host);
@@ -193,9 +194,8 @@ static void test_many_lookups(void **state)
 		const char *name = i % 2 ? "inside.test" : "localhost";
 
 		fds[i] = dial_local(host.port);
-		(void)snprintf(text, sizeof(text),
-			       "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n", name, echo.port,
-			       name, echo.port);
+		(void)snprintf(text, sizeof(text), "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n\r\n",
+			       name, echo.port, name, echo.port);
 		puts_to(fds[i], text);
 	}
 	for (int i = 0; i < 100; i++) {
@@ -208,8 +208,8 @@ static void test_many_lookups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guard),       cmocka_unit_test(test_wildcard),
-		cmocka_unit_test(test_two_answers), cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_guard),        cmocka_unit_test(test_wildcard),
+		cmocka_unit_test(test_two_answers),  cmocka_unit_test(test_fallback),
 		cmocka_unit_test(test_many_lookups),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* T-80. Each refusal with its status, its reason and its event, beside a twin that is let through. */
+/* T-80. Each refusal with its status, its reason and its event, beside a twin that is let through.
+ */
 #include "host.h"
 
 #include <sys/socket.h>
@@ -98,9 +99,9 @@ static void test_denied(void **state)
 static void test_address_guard(void **state)
 {
 	static const char *const special[] = {
-		"127.0.0.1:80",   "0.0.0.0:80",         "10.0.0.1:80", "192.168.1.1:80",
-		"172.16.0.1:80",  "169.254.169.254:80", "100.64.0.1:80", "[::1]:80",
-		"[fe80::1]:80",   "[fd00::1]:80",       "224.0.0.1:80",  "[::ffff:7f00:1]:80",
+		"127.0.0.1:80",         "0.0.0.0:80",         "10.0.0.1:80",   "192.168.1.1:80",
+		"172.16.0.1:80",        "169.254.169.254:80", "100.64.0.1:80", "[::1]:80",
+		"[fe80::1]:80",         "[fd00::1]:80",       "224.0.0.1:80",  "[::ffff:7f00:1]:80",
 		"[64:ff9b::7f00:1]:80", "[2002:7f00:1::]:80",
 	};
 	struct host host;

@@ -27,9 +27,8 @@ static void start(struct host *host)
 {
 	char net[256];
 
-	(void)snprintf(net, sizeof(net),
-		       "\"allowed_domains\":[\"localhost:%u\",\"127.0.0.1:%u\"]", echo.port,
-		       echo.port);
+	(void)snprintf(net, sizeof(net), "\"allowed_domains\":[\"localhost:%u\",\"127.0.0.1:%u\"]",
+		       echo.port, echo.port);
 	host_start(host, net, NULL);
 }
 

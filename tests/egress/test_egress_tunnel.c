@@ -64,8 +64,8 @@ static void test_early_data(void **state)
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
 	fd = dial_local(host.port);
 	(void)snprintf(text, sizeof(text),
-		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\nearly", echo.port,
-		       echo.port);
+		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\nearly",
+		       echo.port, echo.port);
 	puts_to(fd, text);
 	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
 	get(fd, text, 5);
@@ -86,8 +86,8 @@ static void test_split_anywhere(void **state)
 	(void)state;
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
 	len = snprintf(request, sizeof(request),
-		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\nhello", echo.port,
-		       echo.port);
+		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\nhello",
+		       echo.port, echo.port);
 	for (int cut = 1; cut < len; cut++) {
 		int fd = dial_local(host.port);
 

@@ -194,8 +194,8 @@ static void test_own_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_target), cmocka_unit_test(test_host),
-		cmocka_unit_test(test_own),    cmocka_unit_test(test_asked),
+		cmocka_unit_test(test_target),   cmocka_unit_test(test_host),
+		cmocka_unit_test(test_own),      cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_own_list),
 	};
 

@@ -21,11 +21,10 @@ static void rig_open(struct rig *rig)
 
 	*rig = (struct rig){ 0 };
 	KODA_ASSERT_OK(koda_relay_init(&rig->relay, 4, &err), err);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-				    rig->from),
-			 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, rig->to),
-			 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, rig->from), 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, rig->to), 0);
 	rig->flow.readable = true;
 }
 
@@ -175,8 +174,8 @@ static void test_broken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_little),    cmocka_unit_test(test_long),
-		cmocka_unit_test(test_no_pipes),  cmocka_unit_test(test_own_bytes),
+		cmocka_unit_test(test_little),   cmocka_unit_test(test_long),
+		cmocka_unit_test(test_no_pipes), cmocka_unit_test(test_own_bytes),
 		cmocka_unit_test(test_broken),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-81. What the proxy cannot do once it is locked up. Each attempt is made twice: by a process that
- * is not locked, where it works, and by one that is.
+ * T-81. What the proxy cannot do once it is locked up. Each attempt is made twice: by a process
+ * that is not locked, where it works, and by one that is.
  */
 #include "koda_test.h"
 
@@ -44,7 +44,7 @@ static int list_root(void)
 
 static int run_program(void)
 {
-	char *const argv[] = { (char *)(uintptr_t)"true", NULL };
+	char *const argv[] = { (char *)(uintptr_t) "true", NULL };
 
 	(void)execv("/bin/true", argv);
 	return 1;
@@ -68,7 +68,8 @@ static int listen_somewhere(void)
 
 static int bind_port(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0;
