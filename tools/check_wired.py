@@ -17,6 +17,7 @@ BARE = {
     "tests/unit": r"test_(\w+)\.c",
     "tests/fault": r"test_fault_(\w+)\.c",
     "tests/fuzz": r"fuzz_(\w+)\.c",
+    "tests/egress": r"test_egress_(\w+)\.c",
     "tests/integration": r"(\w+)\.bats",
 }
 

@@ -103,6 +103,9 @@ void koda_conn_report(struct koda_conn *conn, enum koda_egress_reason reason);
 /* The same with the fields that the caller has filled in; deal, id and verdict are added. */
 void koda_conn_report_as(struct koda_conn *conn, enum koda_egress_reason reason,
 			 struct koda_egress_message *event);
+/* About a request that began at that time of the loop's clock. */
+void koda_conn_report_request(struct koda_conn *conn, const struct egress_record *record,
+			      uint64_t began);
 
 /* Would the connection's target still be allowed under these rules? If so it goes on under them. */
 bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset);

@@ -5,7 +5,6 @@
  */
 #include "conn.h"
 #include "reach.h"
-#include "reason.h"
 
 /* A whole head has to fit, and a little more so that one too many is seen as such. */
 #define IN_MAX  (EGRESS_HEAD_MAX + 1024)
@@ -37,33 +36,6 @@ static void end(struct koda_conn *conn)
 {
 	free_http(conn);
 	koda_conn_end(conn);
-}
-
-static void report(struct koda_conn *conn, const struct egress_record *record)
-{
-	struct http *http = conn->state;
-	struct koda_egress_message event = { .bytes_up = record->sent,
-					     .bytes_down = record->received,
-					     .status = (uint16_t)record->status };
-	enum koda_egress_reason reason = KODA_EGRESS_OK;
-	struct koda_target target;
-
-	if (record->refusal) {
-		reason = koda_reason_of(record->refusal->code, record->refusal->status);
-		if (record->refusal->text)
-			KODA_REPORT_TEXT(event.text, koda_span_of(record->refusal->text));
-	}
-	/* A request that could not be read says nothing about the one before it. */
-	if (!record->host)
-		koda_deal_clear(conn);
-	else if (koda_target_of(&target, record->host, record->port) == KODA_OK)
-		KODA_REPORT_TEXT(event.host, koda_span_of(target.text));
-	event.port = record->port;
-	KODA_REPORT_TEXT(event.method, record->method);
-	KODA_REPORT_TEXT(event.path, record->path);
-	conn->began = http->began;
-	koda_conn_report_as(conn, reason, &event);
-	http->began = koda_loop_now(conn->proxy->loop);
 }
 
 static void step_all(struct koda_conn *conn);
@@ -210,6 +182,8 @@ enum step {
 static enum step act(struct koda_conn *conn, enum egress_event event,
 		     const struct egress_output *out)
 {
+	struct http *http = conn->state;
+
 	switch (event) {
 	case EGRESS_EV_WAIT:
 		return STEP_WAIT;
@@ -222,7 +196,8 @@ static enum step act(struct koda_conn *conn, enum egress_event event,
 		reach(conn, &out->request);
 		return STEP_ON;
 	case EGRESS_EV_LOG:
-		report(conn, &out->record);
+		koda_conn_report_request(conn, &out->record, http->began);
+		http->began = koda_loop_now(conn->proxy->loop);
 		return STEP_ON;
 	case EGRESS_EV_DROP_ORIGIN:
 		drop_origin(conn);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Events about single requests: method and path, but no query and no credentials. */
+#include "conn.h"
+#include "reason.h"
+
+void koda_conn_report_request(struct koda_conn *conn, const struct egress_record *record,
+			      uint64_t began)
+{
+	struct koda_egress_message event = { .bytes_up = record->sent,
+					     .bytes_down = record->received,
+					     .status = (uint16_t)record->status };
+	enum koda_egress_reason reason = KODA_EGRESS_OK;
+	struct koda_target target;
+
+	if (record->refusal) {
+		reason = koda_reason_of(record->refusal->code, record->refusal->status);
+		if (record->refusal->text)
+			KODA_REPORT_TEXT(event.text, koda_span_of(record->refusal->text));
+	}
+	/* A request that could not be read says nothing about the one before it. */
+	if (!record->host)
+		koda_deal_clear(conn);
+	else if (koda_target_of(&target, record->host, record->port) == KODA_OK)
+		KODA_REPORT_TEXT(event.host, koda_span_of(target.text));
+	event.port = record->port;
+	KODA_REPORT_TEXT(event.method, record->method);
+	KODA_REPORT_TEXT(event.path, record->path);
+	conn->began = began;
+	koda_conn_report_as(conn, reason, &event);
+}

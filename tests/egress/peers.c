@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The servers behind the proxy, and what a TLS client would say first. */
+#include "host.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct served {
+	struct server *server;
+	int fd;
+};
+
+static void *serve_one(void *arg)
+{
+	struct served served = *(struct served *)arg;
+
+	free(arg);
+	served.server->serve(served.fd, served.server->arg);
+	(void)close(served.fd);
+	return NULL;
+}
+
+static void *accept_all(void *arg)
+{
+	struct server *server = arg;
+	pthread_attr_t small;
+
+	(void)pthread_attr_init(&small);
+	(void)pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+	(void)pthread_attr_setstacksize(&small, 256 * 1024);
+	for (;;) {
+		struct served *served = malloc(sizeof(*served));
+		pthread_t thread;
+
+		if (!served)
+			break;
+		*served = (struct served){ server,
+					   accept4(server->listener, NULL, NULL, SOCK_CLOEXEC) };
+		if (served->fd < 0) {
+			free(served);
+			break;
+		}
+		server->served++;
+		if (pthread_create(&thread, &small, serve_one, served) != 0) {
+			(void)close(served->fd);
+			free(served);
+		}
+	}
+	(void)pthread_attr_destroy(&small);
+	return NULL;
+}
+
+void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg)
+{
+	server->listener = listen_local(&server->port);
+	server->serve = serve;
+	server->arg = arg;
+	server->served = 0;
+	assert_int_equal(pthread_create(&server->thread, NULL, accept_all, server), 0);
+}
+
+void server_stop(struct server *server)
+{
+	(void)shutdown(server->listener, SHUT_RDWR);
+	(void)pthread_join(server->thread, NULL);
+	(void)close(server->listener);
+}
+
+void serve_echo(int fd, void *arg)
+{
+	char bytes[16384];
+	ssize_t n;
+
+	(void)arg;
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			ssize_t sent = send(fd, bytes + at, (size_t)(n - at), MSG_NOSIGNAL);
+
+			if (sent <= 0)
+				return;
+			at += sent;
+		}
+}
+
+static size_t put16(uint8_t *out, size_t at, size_t value)
+{
+	out[at] = (uint8_t)(value >> 8);
+	out[at + 1] = (uint8_t)value;
+	return at + 2;
+}
+
+size_t make_hello(const char *name, bool ech, uint8_t *out, size_t size)
+{
+	size_t extensions;
+	size_t at = 9;
+
+	assert_true(size >= 512);
+	memset(out, 0, size);
+	at = put16(out, at, 0x0303) + 32; /* version, random */
+	out[at++] = 0;                    /* session */
+	at = put16(out, at, 2);           /* one cipher suite */
+	at = put16(out, at, 0x1301);
+	out[at++] = 1; /* one compression: none */
+	out[at++] = 0;
+	extensions = at;
+	at += 2;
+	if (name) {
+		size_t len = strlen(name);
+
+		at = put16(out, at, 0);
+		at = put16(out, at, len + 5);
+		at = put16(out, at, len + 3);
+		out[at++] = 0;
+		at = put16(out, at, len);
+		memcpy(out + at, name, len);
+		at += len;
+	}
+	if (ech) {
+		at = put16(out, at, 0xfe0d);
+		at = put16(out, at, 4);
+		at += 4;
+	}
+	at = put16(out, at, 0x002b); /* versions: 1.3 */
+	at = put16(out, at, 3);
+	out[at++] = 2;
+	at = put16(out, at, 0x0304);
+	(void)put16(out, extensions, at - extensions - 2);
+	out[0] = 0x16;
+	(void)put16(out, 1, 0x0301);
+	(void)put16(out, 3, at - 5);
+	out[5] = 1;
+	(void)put16(out, 7, at - 9);
+	return at;
+}
