@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define PIPE_SIZE    (1024 * 1024)
+#define PIPE_SIZE    ((size_t)1024 * 1024)
 #define PIPES_KEPT   16
-#define BULK_AFTER   3          /* full reads in a row */
-#define BULK_SMALL   (8 * 1024) /* what is a small read in bulk */
-#define BULK_UNTIL   16         /* of those in a row */
-#define TURN_READS   16         /* of the shared buffer */
-#define TURN_SPLICES 8          /* of a pipe */
+#define BULK_AFTER   3                   /* full reads in a row */
+#define BULK_SMALL   ((ssize_t)8 * 1024) /* what is a small read in bulk */
+#define BULK_UNTIL   16                  /* of those in a row */
+#define TURN_READS   16                  /* of the shared buffer */
+#define TURN_SPLICES 8                   /* of a pipe */
 
 int koda_relay_init(struct koda_relay *relay, unsigned int pipe_max, struct koda_error *err)
 {
@@ -62,7 +62,7 @@ static struct koda_pipe *take_pipe(struct koda_relay *relay)
 		return NULL;
 	}
 	/* The user's share of pipe memory may be used up; a small pipe works as well. */
-	(void)fcntl(pipe->ends[1], F_SETPIPE_SZ, PIPE_SIZE);
+	(void)fcntl(pipe->ends[1], F_SETPIPE_SZ, (int)PIPE_SIZE);
 	relay->pipe_count++;
 	return pipe;
 }
@@ -253,32 +253,43 @@ static enum step move(struct koda_relay *relay, struct koda_flow *flow, int from
 	return move_little(relay, flow, from, to);
 }
 
+/* What is on its way goes first, then the end. */
+static enum step flush(struct koda_flow *flow, int to)
+{
+	enum step step = flow->held_len > 0 ? flush_held(flow, to) : STEP_ON;
+
+	return step == STEP_ON && flow->piped > 0 ? flush_pipe(flow, to) : step;
+}
+
+static void pass_end(struct koda_relay *relay, struct koda_flow *flow, int to)
+{
+	give_pipe(relay, flow);
+	/* It may be gone already; then there is nobody to tell. */
+	if (!flow->shut)
+		(void)shutdown(to, SHUT_WR);
+	flow->shut = true;
+}
+
 enum koda_flow_state koda_flow_run(struct koda_relay *relay, struct koda_flow *flow, int from,
 				   int to)
 {
-	unsigned int turns = 0;
+	enum step step;
 
-	for (;;) {
-		enum step step = flow->held_len > 0 ? flush_held(flow, to) : STEP_ON;
-
-		if (step == STEP_ON && flow->piped > 0)
-			step = flush_pipe(flow, to);
+	for (unsigned int turns = 0;; turns++) {
+		step = flush(flow, to);
 		if (step != STEP_ON)
-			return step == STEP_WAIT ? KODA_FLOW_WAITS : KODA_FLOW_BROKEN;
+			break;
 		if (flow->ended) {
-			give_pipe(relay, flow);
-			/* It may be gone already; then there is nobody to tell. */
-			if (!flow->shut)
-				(void)shutdown(to, SHUT_WR);
-			flow->shut = true;
+			pass_end(relay, flow, to);
 			return KODA_FLOW_DONE;
 		}
 		if (!flow->readable)
 			return KODA_FLOW_WAITS;
-		if (turns++ >= (flow->bulk ? TURN_SPLICES : TURN_READS))
+		if (turns >= (flow->bulk ? TURN_SPLICES : TURN_READS))
 			return KODA_FLOW_GOES_ON;
 		step = move(relay, flow, from, to);
 		if (step != STEP_ON)
-			return step == STEP_WAIT ? KODA_FLOW_WAITS : KODA_FLOW_BROKEN;
+			break;
 	}
+	return step == STEP_WAIT ? KODA_FLOW_WAITS : KODA_FLOW_BROKEN;
 }

@@ -111,7 +111,7 @@ int main(int argc, char **argv, char **envp)
 		return KODA_EGRESS_FAILED;
 	}
 	/* A heap for each thread of the resolver would be most of our memory. */
-	(void)mallopt(M_ARENA_MAX, 1);
+	(void)mallopt(M_ARENA_MAX, 1); /* NOLINT(concurrency-mt-unsafe): no threads yet */
 	r = set_signals(&err);
 	if (r == KODA_OK)
 		r = set_up(&proxy, envp, &err);

@@ -190,7 +190,9 @@ int koda_resolver_start_threads(struct koda_resolver *resolver, struct koda_erro
 	if (!work)
 		return koda_fail_nomem(err);
 	(void)snprintf(count, sizeof(count), "%d", KODA_RESOLVE_THREADS);
-	/* libuv makes all of them when it first has work, and returns when they run. */
+	/* libuv makes all of them when it first has work, and returns when they run; until then
+	 * nobody else reads the environment.
+	 * NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	if (setenv("UV_THREADPOOL_SIZE", count, 1) < 0 ||
 	    uv_queue_work(koda_loop_uv(resolver->loop), work, nothing, forget) < 0) {
 		free(work);

@@ -10,8 +10,8 @@ static void broken(struct koda_conn *conn, enum koda_egress_reason reason)
 	koda_conn_end(conn);
 }
 
-/* False: the connection went on to another phase or ended. */
-static bool step(struct koda_conn *conn)
+/* One message. False: the connection went on to another phase or ended. */
+static bool step(struct koda_conn *conn, bool *ret_more)
 {
 	struct koda_span in = koda_input_span(&conn->in);
 	struct egress_socks_output out = { 0 };
@@ -19,12 +19,13 @@ static bool step(struct koda_conn *conn)
 	struct koda_egress_message message = { 0 };
 
 	koda_input_take(&conn->in, conn->in.len - in.len);
+	*ret_more = event == EGRESS_SOCKS_SEND && conn->in.len > 0;
 	switch (event) {
 	case EGRESS_SOCKS_MORE:
 		break;
 	case EGRESS_SOCKS_SEND:
 		if (koda_flow_send(&conn->down, conn->client.fd, out.bytes.ptr, out.bytes.len) >= 0)
-			return conn->in.len == 0 || step(conn);
+			break;
 		broken(conn, KODA_EGRESS_RESET);
 		return false;
 	case EGRESS_SOCKS_CLOSE:
@@ -43,6 +44,17 @@ static bool step(struct koda_conn *conn)
 	return true;
 }
 
+/* Everything that came. */
+static bool step_all(struct koda_conn *conn)
+{
+	bool more = true;
+
+	while (more)
+		if (!step(conn, &more))
+			return false;
+	return true;
+}
+
 static void on_client(struct koda_conn *conn)
 {
 	while (conn->up.readable) {
@@ -51,7 +63,7 @@ static void on_client(struct koda_conn *conn)
 			conn->up.readable = false;
 			break;
 		case KODA_INPUT_GOT:
-			if (!step(conn))
+			if (!step_all(conn))
 				return;
 			break;
 		case KODA_INPUT_END:
@@ -88,6 +100,6 @@ void koda_socks_begin(struct koda_conn *conn)
 	conn->phase = &socks;
 	conn->socks = true;
 	conn->scan.socks = (struct egress_socks){ 0 };
-	if (step(conn))
+	if (step_all(conn))
 		on_client(conn);
 }
