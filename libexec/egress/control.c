@@ -91,6 +91,7 @@ static int follow(struct koda_proxy *proxy, struct order *order, struct koda_err
 		return r;
 	case KODA_EGRESS_REMOVE:
 		koda_tenant_remove(tenant);
+		reply(proxy, KODA_EGRESS_GONE, message->id, "");
 		return KODA_OK;
 	case KODA_EGRESS_ANSWER:
 		koda_reach_answer(tenant, message->question, message->verdict == KODA_EGRESS_ALLOW);

@@ -88,6 +88,7 @@ static void test_remove(void **state)
 	host_send(&host, &remove, NULL, 0);
 	get_end(mine);
 	(void)host_event(&host, KODA_EGRESS_REMOVED);
+	assert_int_equal(host_expect(&host, KODA_EGRESS_GONE).id, 1);
 	echo_once(theirs);
 	(void)close(mine);
 	(void)close(theirs);
