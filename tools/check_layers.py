@@ -37,6 +37,10 @@ THIRD_PARTY = {
     "seccomp.h": r"tools/gen_filter\.c|libexec/egress/filter\.c",
     "uv.h": r"libexec/egress/(loop|resolve)\.c",
 }
+# Whole folders of headers.
+THIRD_PARTY_FOLDERS = {
+    "openssl/": r"libexec/egress/(ca|leaf|tls|tls_client|tls_server)\.[ch]",
+}
 
 # Written by the build, so not found in the tree.
 GENERATED = {"cli_text.h", "filter_program.h"}
@@ -90,6 +94,10 @@ def check_include(path, quoted, name):
         if name in THIRD_PARTY:
             ok = re.fullmatch(THIRD_PARTY[name], path.as_posix())
             return None if ok else f"<{name}> is only for {THIRD_PARTY[name]}"
+        for folder, only in THIRD_PARTY_FOLDERS.items():
+            if name.startswith(folder):
+                ok = re.fullmatch(only, path.as_posix())
+                return None if ok else f"<{name}> is only for {only}"
         if is_public:
             return None if name in C_STANDARD else f"<{name}> in a public header"
         if name in SYSTEM or name.startswith(SYSTEM_FOLDERS):

@@ -9,6 +9,8 @@ packages=(
 	gcc libc6-dev clang libclang-rt-dev llvm meson ninja-build pkgconf python3 git
 	# libraries; libunistring is there for the static programs
 	libjansson-dev libidn2-dev libpsl-dev libunistring-dev libseccomp-dev libuv1-dev
+	# TLS of the proxy
+	libssl-dev
 	# the launcher: a C library that starts fast, and the kernel's headers
 	musl-tools linux-libc-dev
 	# manual, tests

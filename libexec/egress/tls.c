@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "tls.h"
+
+#include "base/diag.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#define RECORD_MAX SSL3_RT_MAX_PLAIN_LENGTH
+/* Above the high mark there must be room for what one call may add without being asked: a flight
+ * of handshake messages with its certificates, answers to requests for new keys. */
+#define OUT_MAX (KODA_TLS_OUT_HIGH + ((size_t)256 << 10))
+/* A drained buffer up to this size is kept for the next message. */
+#define OUT_KEPT 4096
+
+struct koda_tls {
+	SSL *ssl;             /* owned, and with it the BIO */
+	struct koda_span in;  /* borrowed during feed: what the BIO reads from */
+	struct koda_buf out;  /* what the BIO writes to */
+	size_t out_done;      /* of out, sent already */
+	enum koda_tls_state state;
+	struct koda_host host;
+	uint16_t port;
+};
+
+/* One kind of BIO for all connections: made in setup, then never changed. */
+static BIO_METHOD *span_method;
+
+static int span_read(BIO *bio, char *to, size_t size, size_t *ret_len)
+{
+	struct koda_tls *tls = BIO_get_data(bio);
+	size_t len = size < tls->in.len ? size : tls->in.len;
+
+	BIO_clear_retry_flags(bio);
+	if (len == 0) {
+		BIO_set_retry_read(bio);
+		*ret_len = 0;
+		return 0;
+	}
+	memcpy(to, tls->in.ptr, len);
+	tls->in = koda_span_skip(tls->in, len);
+	*ret_len = len;
+	return 1;
+}
+
+static int span_write(BIO *bio, const char *from, size_t len, size_t *ret_len)
+{
+	struct koda_tls *tls = BIO_get_data(bio);
+
+	BIO_clear_retry_flags(bio);
+	*ret_len = 0;
+	if (koda_buf_add(&tls->out, from, len) < 0)
+		return 0;
+	*ret_len = len;
+	return 1;
+}
+
+static long span_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+	(void)bio;
+	(void)number;
+	(void)pointer;
+	return command == BIO_CTRL_FLUSH;
+}
+
+int koda_tls_setup(struct koda_error *err)
+{
+	uint64_t flags = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS |
+			 OPENSSL_INIT_LOAD_CRYPTO_STRINGS;
+
+	if (span_method)
+		return KODA_OK;
+	if (OPENSSL_init_ssl(flags, NULL) == 1)
+		span_method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "span");
+	if (!span_method || BIO_meth_set_read_ex(span_method, span_read) != 1 ||
+	    BIO_meth_set_write_ex(span_method, span_write) != 1 ||
+	    BIO_meth_set_ctrl(span_method, span_ctrl) != 1)
+		return koda_fail(err, KODA_E_INTERNAL, 0, "OpenSSL cannot be set up");
+	return KODA_OK;
+}
+
+int koda_tls_new(SSL *ssl, const struct koda_host *host, uint16_t port, struct koda_tls **ret_tls,
+		 struct koda_error *err)
+{
+	struct koda_tls *tls = calloc(1, sizeof(*tls));
+	BIO *bio = span_method ? BIO_new(span_method) : NULL;
+
+	if (!tls || !bio || SSL_set_app_data(ssl, tls) != 1) {
+		BIO_free(bio);
+		SSL_free(ssl);
+		free(tls);
+		return koda_fail_nomem(err);
+	}
+	BIO_set_data(bio, tls);
+	BIO_set_init(bio, 1);
+	SSL_set_bio(ssl, bio, bio);
+	tls->ssl = ssl;
+	tls->out = (struct koda_buf)KODA_BUF_INIT(OUT_MAX);
+	tls->state = KODA_TLS_HANDSHAKE;
+	tls->host = *host;
+	tls->port = port;
+	*ret_tls = tls;
+	return KODA_OK;
+}
+
+void koda_tls_free(struct koda_tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_free(tls->ssl);
+	koda_buf_clear(&tls->out);
+	free(tls);
+}
+
+enum koda_tls_state koda_tls_state(const struct koda_tls *tls)
+{
+	return tls->state;
+}
+
+const struct koda_host *koda_tls_host(const struct koda_tls *tls)
+{
+	return &tls->host;
+}
+
+uint16_t koda_tls_port(const struct koda_tls *tls)
+{
+	return tls->port;
+}
+
+static const char *host_text(const struct koda_tls *tls, char room[static KODA_ADDR_TEXT])
+{
+	if (!tls->host.is_addr)
+		return tls->host.name;
+	koda_addr_format(&tls->host.addr, room);
+	return room;
+}
+
+/* Records why the session is over. */
+static int fail_tls(struct koda_tls *tls, struct koda_error *err)
+{
+	const char *who = SSL_is_server(tls->ssl) ? "the client for" : "the server";
+	long verdict = SSL_is_server(tls->ssl) ? X509_V_OK : SSL_get_verify_result(tls->ssl);
+	unsigned long last = ERR_peek_error();
+	const char *reason = ERR_reason_error_string(last);
+	char room[KODA_ADDR_TEXT];
+	const char *name = host_text(tls, room);
+
+	tls->state = KODA_TLS_FAILED;
+	ERR_clear_error();
+	if (ERR_GET_REASON(last) == ERR_R_MALLOC_FAILURE)
+		return koda_fail_nomem(err);
+	if (verdict != X509_V_OK)
+		return koda_fail(err, KODA_E_DENIED, 0, "the certificate of %s is not trusted: %s",
+				 name, X509_verify_cert_error_string(verdict));
+	return koda_fail(err, KODA_E_DENIED, 0, "TLS with %s %s failed: %s", who, name,
+			 reason ? reason : "the connection was damaged");
+}
+
+/* A server that picked a protocol nobody offered would be misunderstood. */
+static bool protocol_is_ours(const SSL *ssl)
+{
+	const unsigned char *name = NULL;
+	unsigned int len = 0;
+
+	SSL_get0_alpn_selected(ssl, &name, &len);
+	return len == 0 || (len == 8 && memcmp(name, "http/1.1", 8) == 0);
+}
+
+int koda_tls_handshake(struct koda_tls *tls, struct koda_error *err)
+{
+	int n;
+
+	if (tls->state != KODA_TLS_HANDSHAKE)
+		return KODA_OK;
+	ERR_clear_error();
+	n = SSL_do_handshake(tls->ssl);
+	if (n == 1 && protocol_is_ours(tls->ssl)) {
+		tls->state = KODA_TLS_OPEN;
+		return KODA_OK;
+	}
+	if (n != 1 && SSL_get_error(tls->ssl, n) == SSL_ERROR_WANT_READ)
+		return KODA_OK;
+	return fail_tls(tls, err);
+}
+
+/* One record of plaintext. Returns 1 if there may be more, 0 if not. */
+static int read_record(struct koda_tls *tls, struct koda_buf *plain, struct koda_error *err)
+{
+	size_t len = 0;
+	char *room;
+	int n;
+
+	if (plain->max - plain->len < RECORD_MAX)
+		return 0;
+	if (koda_buf_room(plain, RECORD_MAX, &room) < 0)
+		return koda_fail_nomem(err);
+	ERR_clear_error();
+	n = SSL_read_ex(tls->ssl, room, RECORD_MAX, &len);
+	if (n == 1) {
+		koda_buf_grew(plain, len);
+		return 1;
+	}
+	switch (SSL_get_error(tls->ssl, n)) {
+	case SSL_ERROR_WANT_READ:
+		return 0;
+	case SSL_ERROR_ZERO_RETURN:
+		tls->state = KODA_TLS_ENDED;
+		return 0;
+	default:
+		return fail_tls(tls, err);
+	}
+}
+
+int koda_tls_feed(struct koda_tls *tls, struct koda_span *in, struct koda_buf *plain,
+		  struct koda_error *err)
+{
+	int r;
+
+	tls->in = *in;
+	r = koda_tls_handshake(tls, err);
+	if (r == KODA_OK && tls->state == KODA_TLS_OPEN)
+		while ((r = read_record(tls, plain, err)) > 0)
+			;
+	/* Behind the peer's last word nothing is read, and nobody waits for it to be taken. */
+	*in = tls->state == KODA_TLS_ENDED ? koda_span_skip(tls->in, tls->in.len) : tls->in;
+	tls->in = (struct koda_span){ NULL, 0 };
+	return r;
+}
+
+size_t koda_tls_room(const struct koda_tls *tls)
+{
+	size_t waiting = koda_tls_out(tls).len;
+
+	if (tls->state != KODA_TLS_OPEN && tls->state != KODA_TLS_ENDED)
+		return 0;
+	return waiting < KODA_TLS_OUT_HIGH ? KODA_TLS_OUT_HIGH - waiting : 0;
+}
+
+int koda_tls_write(struct koda_tls *tls, struct koda_span plain, struct koda_error *err)
+{
+	while (plain.len) {
+		size_t len = 0;
+
+		ERR_clear_error();
+		if (SSL_write_ex(tls->ssl, plain.ptr, plain.len, &len) != 1)
+			return fail_tls(tls, err);
+		plain = koda_span_skip(plain, len);
+	}
+	return KODA_OK;
+}
+
+void koda_tls_end(struct koda_tls *tls)
+{
+	if (tls->state != KODA_TLS_OPEN && tls->state != KODA_TLS_ENDED)
+		return;
+	/* Nothing to do about a failure: the connection is about to be closed anyway. */
+	if (!(SSL_get_shutdown(tls->ssl) & SSL_SENT_SHUTDOWN))
+		(void)SSL_shutdown(tls->ssl);
+	ERR_clear_error();
+}
+
+struct koda_span koda_tls_out(const struct koda_tls *tls)
+{
+	return (struct koda_span){ tls->out.ptr + tls->out_done, tls->out.len - tls->out_done };
+}
+
+void koda_tls_sent(struct koda_tls *tls, size_t len)
+{
+	tls->out_done += len;
+	if (tls->out_done < tls->out.len)
+		return;
+	tls->out_done = 0;
+	if (tls->out.cap > OUT_KEPT)
+		koda_buf_clear(&tls->out);
+	tls->out.len = 0;
+}
