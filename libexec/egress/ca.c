@@ -179,13 +179,11 @@ static bool read_time(const ASN1_TIME *field, time_t *ret_time)
 
 static int check_signer(struct koda_ca *ca, time_t now, struct koda_error *err)
 {
-	/* Asked before the flags, which it computes and caches. */
-	bool is_ca = X509_check_ca(ca->cert) == 1;
 	uint32_t flags = X509_get_extension_flags(ca->cert);
 
 	if (flags & EXFLAG_INVALID)
 		return refuse(err, "the extensions of the CA certificate are damaged");
-	if (!is_ca || !(flags & EXFLAG_CA))
+	if (!(flags & EXFLAG_CA))
 		return refuse(err, "the certificate is not a CA (basicConstraints)");
 	if ((flags & EXFLAG_KUSAGE) && !(X509_get_key_usage(ca->cert) & KU_KEY_CERT_SIGN))
 		return refuse(err, "the CA certificate may not sign certificates (keyUsage)");
