@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "intercept.h"
+
+#include "base/diag.h"
+
+struct koda_intercept {
+	bool terminates;
+	struct koda_hostindex index; /* tag: which of sockets */
+	char **sockets;              /* owned */
+	size_t count;
+};
+
+static int add_pair(struct koda_intercept *intercept, struct koda_span domain,
+		    struct koda_span socket_path, struct koda_error *err)
+{
+	struct koda_hostrule rule;
+	int r = koda_hostrule_parse(domain, &rule, err);
+
+	if (r == KODA_OK)
+		r = koda_hostindex_add(&intercept->index, &rule, (uint32_t)intercept->count, err);
+	if (r < 0)
+		return r;
+	intercept->sockets[intercept->count] = strndup(socket_path.ptr, socket_path.len);
+	return intercept->sockets[intercept->count++] ? KODA_OK : koda_fail_nomem(err);
+}
+
+int koda_intercept_new(const struct koda_policy *policy, struct koda_intercept **ret_intercept,
+		       struct koda_error *err)
+{
+	size_t count = koda_policy_socket_map_count(policy);
+	struct koda_intercept *intercept = calloc(1, sizeof(*intercept));
+	int r = KODA_OK;
+
+	if (!intercept)
+		return koda_fail_nomem(err);
+	intercept->index = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
+	intercept->terminates = koda_policy_ca_bundle(policy).ptr != NULL;
+	intercept->sockets = calloc(count + 1, sizeof(*intercept->sockets));
+	if (!intercept->sockets)
+		r = koda_fail_nomem(err);
+	for (size_t i = 0; i < count && r == KODA_OK; i++) {
+		struct koda_span domain, socket_path;
+
+		koda_policy_get_socket_map(policy, i, &domain, &socket_path);
+		r = add_pair(intercept, domain, socket_path, err);
+	}
+	if (r < 0) {
+		koda_intercept_free(intercept);
+		return r;
+	}
+	*ret_intercept = intercept;
+	return KODA_OK;
+}
+
+void koda_intercept_free(struct koda_intercept *intercept)
+{
+	if (!intercept)
+		return;
+	for (size_t i = 0; i < intercept->count; i++)
+		free(intercept->sockets[i]);
+	free(intercept->sockets);
+	koda_hostindex_clear(&intercept->index);
+	free(intercept);
+}
+
+/* The least specific comes first, so the last one seen decides. */
+static bool see(void *ctx, const struct koda_hostmark *mark)
+{
+	uint32_t *found = ctx;
+
+	*found = mark->tag;
+	return false;
+}
+
+enum koda_intercept_way koda_intercept_host(const struct koda_intercept *intercept,
+					    const struct koda_host *host, uint16_t port,
+					    const char **ret_socket)
+{
+	const struct koda_hostquery query = {
+		.kind = host->is_addr ? KODA_HOSTRULE_NET : KODA_HOSTRULE_NAME,
+		.prefix = host->is_addr ? koda_addr_bits(&host->addr) : 0,
+		.port = port,
+		.host = host,
+	};
+	uint32_t found = UINT32_MAX;
+
+	(void)koda_hostindex_covering(&intercept->index, &query, see, &found);
+	if (found < intercept->count) {
+		*ret_socket = intercept->sockets[found];
+		return KODA_INTERCEPT_SOCKET;
+	}
+	return intercept->terminates ? KODA_INTERCEPT_TERMINATE : KODA_INTERCEPT_NOT;
+}

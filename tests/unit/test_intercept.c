@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "koda_test.h"
+
+#include "intercept.h"
+
+#include "policy/policy.h"
+
+static struct koda_intercept *intercept_of(const char *text)
+{
+	struct koda_policy *policy = NULL;
+	struct koda_intercept *intercept = NULL;
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_OK(koda_policy_parse(text, strlen(text), &policy, &err), err);
+	KODA_ASSERT_OK(koda_intercept_new(policy, &intercept, &err), err);
+	koda_policy_free(policy);
+	return intercept;
+}
+
+static const char *way_of(const struct koda_intercept *intercept, const char *name, uint16_t port)
+{
+	struct koda_host host;
+	struct koda_error err = { 0 };
+	const char *path = NULL;
+
+	KODA_ASSERT_OK(koda_host_parse(koda_span_of(name), &host, &err), err);
+	switch (koda_intercept_host(intercept, &host, port, &path)) {
+	case KODA_INTERCEPT_NOT:
+		return "not";
+	case KODA_INTERCEPT_TERMINATE:
+		return "terminate";
+	case KODA_INTERCEPT_SOCKET:
+		return path;
+	}
+	return NULL;
+}
+
+static void follows_the_map(void **state)
+{
+	static const struct {
+		const char *name;
+		uint16_t port;
+		const char *want;
+	} rows[] = {
+		{ "example.org", 443, "/run/a" },   { "www.example.org", 443, "/run/b" },
+		{ "x.www.example.org", 443, "/run/b" }, { "in.example.org", 443, "/run/c" },
+		{ "in.example.org", 8443, "/run/b" },   { "example.com", 443, "terminate" },
+		{ "192.0.2.1", 443, "/run/d" },         { "192.0.3.1", 443, "terminate" },
+	};
+	struct koda_intercept *intercept = intercept_of(
+		"{\"net\":{\"mitm\":{\"ca_bundle\":\"/ca.pem\",\"socket_map\":["
+		"[\"example.org\",\"/run/a\"],[\"*.example.org\",\"/run/b\"],"
+		"[\"in.example.org:443\",\"/run/c\"],[\"192.0.2.0/24\",\"/run/d\"]]}}}");
+
+	(void)state;
+	KODA_EACH(row, rows)
+		assert_string_equal(way_of(intercept, row->name, row->port), row->want);
+	koda_intercept_free(intercept);
+}
+
+static void without_mitm_nothing_is_touched(void **state)
+{
+	struct koda_intercept *intercept = intercept_of("{}");
+
+	(void)state;
+	assert_string_equal(way_of(intercept, "example.org", 443), "not");
+	koda_intercept_free(intercept);
+	intercept = intercept_of("{\"net\":{\"mitm\":{\"ca_bundle\":\"/ca.pem\"}}}");
+	assert_string_equal(way_of(intercept, "example.org", 443), "terminate");
+	koda_intercept_free(intercept);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follows_the_map),
+		cmocka_unit_test(without_mitm_nothing_is_touched),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
