@@ -121,6 +121,10 @@ void koda_connect_begin(struct koda_conn *conn);
 /* The origin is connected, the client was told. With gate_open the client's bytes are not looked
  * at (an upgraded HTTP connection). */
 void koda_tunnel_begin(struct koda_conn *conn);
+/* terminated.c: is TLS to the target ended here? */
+bool koda_terminated_wanted(const struct koda_conn *conn);
+/* The origin is connected; conn->in begins with the client's hello, which was read. */
+void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello);
 /* Sends bytes as the last thing, and closes when the client has read them. */
 void koda_last_begin(struct koda_conn *conn, struct koda_span bytes);
 

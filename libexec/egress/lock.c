@@ -91,7 +91,7 @@ static int set_limits(size_t *ret_files, struct koda_error *err)
 
 /* Nothing but 0-2 and the control socket came along. 0 and 1 lead nowhere, and so does 2 if it is
  * closed: no socket may ever get the number that messages go to. */
-static int tidy_descriptors(struct koda_error *err)
+int koda_lock_descriptors(struct koda_error *err)
 {
 	int null;
 
@@ -185,10 +185,8 @@ static int lock_files(struct koda_error *err)
 
 int koda_lock_process(size_t *ret_files, struct koda_error *err)
 {
-	int r = tidy_descriptors(err);
+	int r = set_limits(ret_files, err);
 
-	if (r == KODA_OK)
-		r = set_limits(ret_files, err);
 	if (r == KODA_OK)
 		r = drop_privileges(err);
 	if (r == KODA_OK)

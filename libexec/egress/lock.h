@@ -12,7 +12,9 @@
 
 #include <stddef.h>
 
-/* Before there are threads: descriptors, limits, privileges, file system. *ret_files is how many
+/* First of all: nothing but 0-2 and the control socket came along. Fails: SYS. */
+KODA_CHECK int koda_lock_descriptors(struct koda_error *err);
+/* Before there are threads: limits, privileges, file system. *ret_files is how many
  * descriptors there may be. Fails: SYS, UNSUPPORTED (the kernel lacks something). */
 KODA_CHECK int koda_lock_process(size_t *ret_files, struct koda_error *err);
 /* When all threads are there: the system-call filter, on every one of them. */

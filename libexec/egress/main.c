@@ -9,6 +9,7 @@
 #include "control.h"
 #include "lock.h"
 #include "reach.h"
+#include "tls_client.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -56,12 +57,28 @@ static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_erro
 	return koda_relay_init(&proxy->relay, (unsigned int)pipes, err);
 }
 
+/* The host's own choice of trusted authorities, as its other programs know it. */
+static const char *trust_file(char **envp)
+{
+	static const char name[] = "SSL_CERT_FILE=";
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, name, sizeof(name) - 1) == 0)
+			return *envp + sizeof(name) - 1;
+	return NULL;
+}
+
 /* Everything that is not allowed any more afterwards, then the locks, outermost first. */
 static int set_up(struct koda_proxy *proxy, char **envp, struct koda_error *err)
 {
 	size_t files = 0;
 	int r = egress_upstream_read(&proxy->upstream, envp, err);
 
+	if (r == KODA_OK)
+		r = koda_lock_descriptors(err);
+	/* Without it only a policy that terminates TLS is refused. */
+	if (r == KODA_OK && koda_tls_open_trust(trust_file(envp), &proxy->trust, NULL) < 0)
+		proxy->trust = -1;
 	if (r == KODA_OK)
 		r = koda_lock_process(&files, err);
 	if (r == KODA_OK)
@@ -98,7 +115,7 @@ static int set_signals(struct koda_error *err)
 
 int main(int argc, char **argv, char **envp)
 {
-	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .reserve = -1 };
+	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .trust = -1, .reserve = -1 };
 	struct koda_egress_message ready = { .kind = KODA_EGRESS_READY };
 	struct koda_error err = { 0 };
 	int r;

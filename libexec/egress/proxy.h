@@ -26,6 +26,8 @@
 #define KODA_TENANT_CONNS    4096  /* one sandbox, and not more than half of all */
 #define KODA_DESCRIPTORS_OWN 64    /* neither connections nor pipes may use these */
 
+struct koda_tls_client;
+
 struct koda_queues {
 	struct koda_queue head;
 	struct koda_queue connect;
@@ -51,6 +53,8 @@ struct koda_proxy {
 	size_t full_count; /* tenants that stopped accepting for want of room */
 	size_t tenant_conn_max;
 	uint32_t questions;      /* asked so far */
+	int trust;               /* the system's trusted authorities; -1: none */
+	struct koda_tls_client *tls; /* owned; made when a policy terminates TLS */
 	int reserve;             /* a descriptor to give up when there are no others */
 	struct egress_head head; /* of the request being read; no one's between two calls */
 };

@@ -47,15 +47,6 @@ static int compile(const struct koda_policy *policy, struct koda_ruleset **ret_s
 	return *ret_set ? KODA_OK : koda_fail_nomem(err);
 }
 
-/* A policy that wants TLS terminated must not be served by opaque tunnels instead. */
-static int check_termination(const struct koda_policy *policy,
-			     const struct koda_tenant_order *order, struct koda_error *err)
-{
-	if (koda_policy_ca_bundle(policy).len > 0 || order->ca >= 0 || order->ca_key >= 0)
-		return koda_fail(err, KODA_E_UNSUPPORTED, 0, "TLS termination is not available");
-	return KODA_OK;
-}
-
 static int check_listener(int fd, struct koda_error *err)
 {
 	const int on = 1;
@@ -78,7 +69,7 @@ static int fill(struct koda_tenant *tenant, struct koda_tenant_order *order, str
 	int r = read_policy(order->policy, &policy, err);
 
 	if (r == KODA_OK)
-		r = check_termination(policy, order, err);
+		r = koda_tenant_set_tls(tenant, policy, order, err);
 	if (r == KODA_OK)
 		r = compile(policy, &tenant->ruleset, err);
 	if (r == KODA_OK)
@@ -113,6 +104,7 @@ static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct
 	r = fill(tenant, order, err);
 	if (r < 0) {
 		koda_ruleset_unref(tenant->ruleset);
+		koda_tenant_clear_tls(tenant);
 		free(tenant);
 		return r;
 	}
@@ -148,17 +140,18 @@ int koda_tenant_set_rules(struct koda_tenant *tenant, int policy_fd, struct koda
 {
 	koda_auto_fd int fd = policy_fd;
 	koda_auto_policy struct koda_policy *policy = NULL;
-	struct koda_tenant_order none = { .ca = -1, .ca_key = -1 };
 	struct koda_ruleset *set = NULL;
 	struct koda_link *next;
 	int r = read_policy(fd, &policy, err);
 
 	if (r == KODA_OK)
-		r = check_termination(policy, &none, err);
-	if (r == KODA_OK)
 		r = compile(policy, &set, err);
-	if (r < 0)
+	if (r == KODA_OK)
+		r = koda_tenant_change_tls(tenant, policy, err);
+	if (r < 0) {
+		koda_ruleset_unref(set);
 		return r;
+	}
 	koda_ruleset_unref(tenant->ruleset);
 	tenant->ruleset = set;
 	for (struct koda_link *l = tenant->conns.next; l != &tenant->conns; l = next) {
@@ -191,6 +184,7 @@ void koda_tenant_remove(struct koda_tenant *tenant)
 	proxy->full_count -= tenant->full;
 	koda_deadline_clear(&tenant->retry);
 	koda_ruleset_unref(tenant->ruleset);
+	koda_tenant_clear_tls(tenant);
 	/* An event for it may still be in the batch. */
 	koda_task_cancel(&tenant->accepting);
 	koda_task_post(proxy->loop, &tenant->accepting, free_tenant);

@@ -9,12 +9,19 @@
 #include "decide.h"
 #include "proxy.h"
 
+#include <koda/policy.h>
+
+struct koda_intercept;
+struct koda_tls_server;
+
 struct koda_tenant {
 	struct koda_link link;
 	struct koda_proxy *proxy;
 	uint32_t id;
 	bool can_ask;
 	struct koda_ruleset *ruleset; /* a reference */
+	struct koda_intercept *intercept; /* owned */
+	struct koda_tls_server *tls; /* owned; NULL: TLS is not terminated */
 	struct koda_link conns;
 	size_t conn_count;
 	struct koda_watch listener;
@@ -46,6 +53,16 @@ KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
 				     struct koda_error *err);
 /* Closes its connections and frees it. */
 void koda_tenant_remove(struct koda_tenant *tenant);
+
+/* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A policy
+ * that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID, POLICY (the
+ * authority is no good), UNSUPPORTED, SYS, LIMIT, NOMEM, INTERNAL. */
+KODA_CHECK int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
+				   const struct koda_tenant_order *order, struct koda_error *err);
+/* The same for a policy that replaces the first one. */
+KODA_CHECK int koda_tenant_change_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
+				      struct koda_error *err);
+void koda_tenant_clear_tls(struct koda_tenant *tenant);
 
 /* accept.c: takes what waits at the listener, a bounded number at a time. */
 void koda_accept_ready(struct koda_watch *watch, uint32_t events);

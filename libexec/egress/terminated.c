@@ -94,6 +94,7 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 		koda_terminate_refused(state->t, &why);
 	state->origin_shut = false;
 	conn->down.readable = true;
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head, &conn->deadline);
 	run(conn);
 }
 
@@ -243,8 +244,11 @@ static void set_deadline(struct koda_conn *conn)
 
 	state->phase = koda_terminate_phase(state->t);
 	if (state->phase == EGRESS_PHASE_ORIGIN) {
-		if (before != EGRESS_PHASE_ORIGIN)
-			koda_deadline_set(conn->proxy->loop, &queues->connect, &conn->deadline);
+		/* Reaching has its own deadlines; a handshake has this one. */
+		if (conn->reach)
+			koda_deadline_clear(&conn->deadline);
+		else if (before != EGRESS_PHASE_ORIGIN)
+			koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
 	} else if (state->phase == EGRESS_PHASE_HEAD) {
 		if (before != EGRESS_PHASE_HEAD)
 			koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
@@ -292,8 +296,6 @@ static void on_late(struct koda_conn *conn)
 	struct egress_refusal why = koda_refusal(
 		origin ? KODA_EGRESS_CONNECT_TIMEOUT : KODA_EGRESS_IDLE, koda_span_of(""));
 
-	if (origin && conn->reach)
-		return; /* reaching has its own deadlines */
 	if (state->phase == EGRESS_PHASE_REQUEST || state->phase == EGRESS_PHASE_RESPONSE ||
 	    origin) {
 		koda_terminate_refused(state->t, &why);
@@ -336,13 +338,18 @@ bool koda_terminated_wanted(const struct koda_conn *conn)
 				   &socket_path) == KODA_INTERCEPT_TERMINATE;
 }
 
-void koda_terminated_begin(struct koda_conn *conn)
+void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello)
 {
 	struct terminated *state = calloc(1, sizeof(*state));
+	struct koda_host host = conn->deal.target.host;
 	int r = KODA_E_NOMEM;
 
+	/* To an address a client may go by a name, which then is the one that counts. */
+	if (hello->has_name &&
+	    koda_host_parse((struct koda_span){ hello->name, hello->name_len }, &host, NULL) < 0)
+		host = conn->deal.target.host;
 	if (state)
-		r = koda_terminate_new(conn->tenant->tls, conn->proxy->tls, &conn->deal.target.host,
+		r = koda_terminate_new(conn->tenant->tls, conn->proxy->tls, &host,
 				       conn->deal.target.port, time(NULL), &state->t, NULL);
 	if (r == KODA_OK)
 		r = koda_terminate_connected(state->t, NULL);

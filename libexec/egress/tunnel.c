@@ -81,7 +81,7 @@ static void open_gate(struct koda_conn *conn)
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 }
 
-/* Looks at what came. False: the tunnel was refused. */
+/* Looks at what came. False: the tunnel was refused, or is none any more. */
 static bool judge(struct koda_conn *conn)
 {
 	struct egress_hello hello;
@@ -110,6 +110,10 @@ static bool judge(struct koda_conn *conn)
 				 koda_span_of(hello.has_name ? hello.name : "no server name"));
 		koda_conn_report_as(conn, KODA_EGRESS_SNI_MISMATCH, &event);
 		koda_last_begin(conn, (struct koda_span){ alert_name, sizeof(alert_name) });
+		return false;
+	}
+	if (koda_terminated_wanted(conn)) {
+		koda_terminated_begin(conn, &hello);
 		return false;
 	}
 	open_gate(conn);
