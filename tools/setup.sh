@@ -16,7 +16,7 @@ packages=(
 	# manual, tests
 	scdoc libcmocka-dev bats libhttp-parser-dev
 	# what make bench compares with
-	bubblewrap
+	bubblewrap nginx
 	# make lint
 	clang-format clang-tidy cppcheck shellcheck codespell
 )
