@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 union address {
 	struct sockaddr any;
@@ -89,4 +90,22 @@ int koda_dial_check(int fd, const struct koda_addr *addr, uint16_t port)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		return -errno;
 	return -error;
+}
+
+int koda_dial_socket(const char *path, int *ret_errno)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	koda_auto_fd int fd = -1;
+
+	*ret_errno = ENAMETOOLONG;
+	if (strlen(path) >= sizeof(at.sun_path))
+		return -1;
+	memcpy(at.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0) {
+		*ret_errno = errno;
+		return -1;
+	}
+	*ret_errno = 0;
+	return koda_take_fd(&fd);
 }

@@ -22,6 +22,8 @@ void koda_dial_add(struct koda_dial *dial, const struct koda_addr *addr);
 /* Begins to connect to the next address, which is then addrs[next - 1]. A non-blocking socket, or
  * -1 with *ret_errno (0: no address is left). */
 int koda_dial_next(struct koda_dial *dial, int *ret_errno);
+/* A connection to the Unix socket at path; non-blocking, or -1 with *ret_errno. */
+int koda_dial_socket(const char *path, int *ret_errno);
 /* Where the socket leads: 1 to this address and port, 0 not connected yet, negative errno when that
  * failed or it leads elsewhere. */
 int koda_dial_check(int fd, const struct koda_addr *addr, uint16_t port);

@@ -3,6 +3,7 @@
 
 #include "base/fd.h"
 #include "dial.h"
+#include "intercept.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@ struct koda_reach {
 	struct koda_input reply; /* of the upstream proxy */
 	struct egress_head_scan scan;
 	bool greeting; /* the upstream proxy is being talked to */
+	bool local;    /* a proxy of socket_map */
 };
 
 /* No upstream proxy has more to say before a tunnel begins. */
@@ -167,6 +169,10 @@ void koda_reach_origin(struct koda_conn *conn)
 		talk(conn);
 		return;
 	}
+	if (reach->local) {
+		connected(conn);
+		return;
+	}
 	r = koda_dial_check(conn->origin.fd, &conn->deal.addr, reach->dial.port);
 	if (r > 0) {
 		connected(conn);
@@ -226,20 +232,42 @@ static void on_answers(struct koda_lookup *lookup, const struct koda_answers *an
 		use_judged(conn, answers);
 }
 
+/* The proxy that socket_map names. A connection is made at once or not at all. */
+static void dial_socket(struct koda_conn *conn, const char *path)
+{
+	koda_auto_fd int fd = koda_dial_socket(path, &conn->deal.sys_errno);
+
+	conn->reach->local = true;
+	if (fd < 0 || koda_conn_set_origin(conn, fd) < 0) {
+		finish(conn, KODA_EGRESS_UPSTREAM_FAILED);
+		return;
+	}
+	(void)koda_take_fd(&fd);
+}
+
 /* The name passed; now its addresses. */
 static void resolve(struct koda_conn *conn)
 {
+	/* A proxy without a name: what counts is that there is one. */
+	static const struct egress_proxy local = { .set = true };
 	struct koda_reach *reach = conn->reach;
 	struct koda_deal *deal = &conn->deal;
 	const struct koda_host *host;
+	const char *socket_path;
 	struct koda_answers one = { .count = 1 };
 	int r;
 
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.connect, &reach->deadline);
+	if (koda_intercept_host(conn->tenant->intercept, &deal->target.host, deal->target.port,
+				&socket_path) == KODA_INTERCEPT_SOCKET) {
+		deal->via = &local;
+		dial_socket(conn, socket_path);
+		return;
+	}
 	deal->via = egress_upstream_for(&conn->proxy->upstream, &deal->target.host,
 					deal->target.port, reach->mode == KODA_REACH_TUNNEL);
 	host = deal->via ? &deal->via->host : &deal->target.host;
 	reach->dial.port = deal->via ? deal->via->port : deal->target.port;
-	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.connect, &reach->deadline);
 	if (host->is_addr) {
 		one.addrs[0] = host->addr;
 		on_answers(&reach->lookup, &one);

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-35. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy the
+ * one of the system, and nobody else is believed.
+ */
+#include "host.h"
+
+#include "../lib/certs.h"
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ROOM ((size_t)64 << 10)
+#define MITM "\"mitm\":{\"ca_bundle\":\"/ca.pem\"}"
+
+static EVP_PKEY *ca_key, *root_key, *other_key;
+static X509 *ca, *old_ca, *root, *good, *expired;
+static char trust_path[] = "/tmp/koda-trust-XXXXXX";
+static char trust_variable[64];
+static char *proxy_env[] = { trust_variable, NULL };
+
+static int make_certificates(void **state)
+{
+	static const struct cert_spec ca_spec = { .name = "Site CA" };
+	static const struct cert_spec old_spec = { .from_days = -9, .until_days = -1 };
+	static const struct cert_spec root_spec = { .name = "World" };
+	static const struct cert_spec expired_spec = { .basic = "critical,CA:FALSE",
+						       .usage = "critical,digitalSignature",
+						       .alt = "DNS:localhost",
+						       .from_days = -9,
+						       .until_days = -1 };
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
+	koda_auto_fd int fd = mkostemp(trust_path, O_CLOEXEC);
+
+	(void)state;
+	ca_key = EVP_EC_gen("P-256");
+	root_key = EVP_EC_gen("P-256");
+	other_key = EVP_EC_gen("P-256");
+	ca = certs_make(&ca_spec, ca_key, NULL, NULL);
+	old_ca = certs_make(&old_spec, ca_key, NULL, NULL);
+	root = certs_make(&root_spec, root_key, NULL, NULL);
+	good = certs_server("DNS:localhost", root_key, root, root_key);
+	expired = certs_make(&expired_spec, root_key, root, root_key);
+	certs_add_pem(root, &text);
+	(void)snprintf(trust_variable, sizeof(trust_variable), "SSL_CERT_FILE=%s", trust_path);
+	return fd < 0 || koda_fd_write_all(fd, text.ptr, text.len, NULL) < 0;
+}
+
+static int free_certificates(void **state)
+{
+	(void)state;
+	X509_free(ca);
+	X509_free(old_ca);
+	X509_free(root);
+	X509_free(good);
+	X509_free(expired);
+	EVP_PKEY_free(ca_key);
+	EVP_PKEY_free(root_key);
+	EVP_PKEY_free(other_key);
+	return unlink(trust_path);
+}
+
+/* A server that answers each request on a connection with its path; arg is its certificate. */
+static void serve_https(int fd, void *arg)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+	SSL *ssl;
+	char head[512];
+	int n;
+
+	(void)SSL_CTX_use_certificate(ctx, arg);
+	(void)SSL_CTX_use_PrivateKey(ctx, root_key);
+	ssl = SSL_new(ctx);
+	(void)SSL_set_fd(ssl, fd);
+	SSL_set_accept_state(ssl);
+	while ((n = SSL_read(ssl, head, sizeof(head) - 1)) > 0) {
+		char answer[1024];
+		char *path, *end;
+
+		head[n] = '\0';
+		path = strchr(head, ' ');
+		end = path ? strchr(path + 1, ' ') : NULL;
+		if (!end)
+			break;
+		*end = '\0';
+		n = snprintf(answer, sizeof(answer),
+			     "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(path + 1),
+			     path + 1);
+		if (SSL_write(ssl, answer, n) != n)
+			break;
+	}
+	SSL_free(ssl);
+	SSL_CTX_free(ctx);
+}
+
+static int sealed(X509 *cert, EVP_PKEY *key)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
+	struct koda_error err = { 0 };
+	int fd = -1;
+
+	if (cert)
+		certs_add_pem(cert, &text);
+	if (key)
+		certs_add_key_pem(key, NULL, &text);
+	KODA_ASSERT_OK(koda_fd_sealed("pem", text.ptr, text.len, &fd, &err), err);
+	return fd;
+}
+
+/* ADD with an authority; the answer. */
+static struct koda_egress_message add_with(struct host *host, uint32_t id, const char *net, int cert,
+					   int key, uint16_t *ret_port)
+{
+	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id };
+	struct koda_error err = { 0 };
+	char policy[1024];
+	int fds[4] = { listen_local(ret_port), -1, cert, key };
+	size_t count = cert < 0 ? 2 : key < 0 ? 3 : 4;
+	int len = snprintf(policy, sizeof(policy), "{\"net\":{%s}}", net);
+
+	KODA_ASSERT_OK(koda_fd_sealed("policy", policy, (size_t)len, &fds[1], &err), err);
+	host_send(host, &add, fds, count);
+	for (size_t i = 0; i < count; i++)
+		(void)close(fds[i]);
+	return host_next(host);
+}
+
+static void start(struct host *host, const char *net)
+{
+	struct koda_egress_message added;
+
+	host_start_bare(host, proxy_env);
+	added = add_with(host, 1, net, sealed(ca, NULL), sealed(NULL, ca_key), &host->port);
+	if (added.kind != KODA_EGRESS_ADDED)
+		fail_msg("not added: %s", added.text);
+}
+
+/* TLS to localhost over a tunnel, trusting this authority; NULL if the handshake failed. */
+static SSL *tls_over(int fd, X509 *trusted)
+{
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	SSL *ssl;
+
+	assert_true(X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), trusted) == 1);
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	ssl = SSL_new(ctx);
+	SSL_CTX_free(ctx);
+	assert_true(SSL_set1_host(ssl, "localhost") == 1);
+	assert_true(SSL_set_tlsext_host_name(ssl, "localhost") == 1);
+	assert_true(SSL_set_fd(ssl, fd) == 1);
+	if (SSL_connect(ssl) == 1)
+		return ssl;
+	SSL_free(ssl);
+	return NULL;
+}
+
+/* One request, whose answer must have these words in it. */
+static void ask(SSL *ssl, const char *request, const char *words)
+{
+	char answer[8192] = "";
+	int len = (int)strlen(request);
+	size_t have = 0;
+
+	assert_int_equal(SSL_write(ssl, request, len), len);
+	while (!strstr(answer, words)) {
+		int n = SSL_read(ssl, answer + have, (int)(sizeof(answer) - have - 1));
+
+		if (n <= 0)
+			fail_msg("no \"%s\" in \"%s\"", words, answer);
+		have += (size_t)n;
+		answer[have] = '\0';
+	}
+}
+
+static const char *net_for(uint16_t port, const char *more)
+{
+	static char text[512];
+
+	(void)snprintf(text, sizeof(text), "\"allowed_domains\":[\"localhost:%u\"],%s", port, more);
+	return text;
+}
+
+static const char *request_for(const char *path, const char *name, uint16_t port)
+{
+	static char text[256];
+
+	(void)snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: %s:%u\r\n\r\n", path, name,
+		       port);
+	return text;
+}
+
+static void test_terminated(void **state)
+{
+	struct koda_egress_message event;
+	struct server server;
+	struct host host;
+	SSL *ssl;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, good);
+	start(&host, net_for(server.port, MITM));
+	fd = tunnel_to(host.port, "localhost", server.port);
+	ssl = tls_over(fd, ca);
+	assert_non_null(ssl);
+	ask(ssl, request_for("/one?token=1", "localhost", server.port), "\r\n\r\n/one?token=1");
+	event = host_event(&host, KODA_EGRESS_OK);
+	assert_string_equal(event.method, "GET");
+	assert_string_equal(event.path, "/one");
+	assert_string_equal(event.host, "localhost");
+	assert_int_equal(event.status, 200);
+	ask(ssl, request_for("/two", "localhost", server.port), "/two");
+	event = host_event(&host, KODA_EGRESS_OK);
+	assert_string_equal(event.path, "/two");
+	/* Another host on the same connection. */
+	ask(ssl, request_for("/three", "evil.example", server.port), "HTTP/1.1 421 ");
+	event = host_event(&host, KODA_EGRESS_MISDIRECTED);
+	assert_int_equal(event.verdict, KODA_EGRESS_DENY);
+	event = host_next(&host);
+	assert_string_equal(event.method, "");
+	assert_true(event.bytes_up > 0 && event.bytes_down > 0);
+	assert_int_equal(server.served, 1);
+	SSL_free(ssl);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+/* Who does not know the authority does not believe the proxy. */
+static void test_only_for_those_who_trust(void **state)
+{
+	struct server server;
+	struct host host;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, good);
+	start(&host, net_for(server.port, MITM));
+	fd = tunnel_to(host.port, "localhost", server.port);
+	assert_null(tls_over(fd, root));
+	(void)host_event(&host, KODA_EGRESS_TLS_FAILED);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+/* Without "mitm" the same tunnel is opaque: the client sees the server's own certificate. */
+static void test_opaque_without_mitm(void **state)
+{
+	struct server server;
+	struct host host;
+	SSL *ssl;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, good);
+	host_start(&host, net_for(server.port, "\"mitm\":null"), proxy_env);
+	fd = tunnel_to(host.port, "localhost", server.port);
+	ssl = tls_over(fd, root);
+	assert_non_null(ssl);
+	ask(ssl, request_for("/x", "localhost", server.port), "/x");
+	SSL_free(ssl);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+static void test_bad_origin(void **state)
+{
+	struct koda_egress_message event;
+	struct server server;
+	struct host host;
+	SSL *ssl;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, expired);
+	start(&host, net_for(server.port, MITM));
+	fd = tunnel_to(host.port, "localhost", server.port);
+	ssl = tls_over(fd, ca);
+	assert_non_null(ssl);
+	ask(ssl, request_for("/x", "localhost", server.port), "HTTP/1.1 502 ");
+	event = host_event(&host, KODA_EGRESS_TLS_FAILED);
+	assert_non_null(strstr(event.text, "expired"));
+	SSL_free(ssl);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+static void test_bad_authority(void **state)
+{
+	const struct {
+		const char *name;
+		X509 *cert;
+		EVP_PKEY *key;
+		const char *net;
+		const char *want;
+	} rows[] = {
+		{ "no CA", NULL, NULL, MITM, "no CA" },
+		{ "no key", ca, NULL, MITM, "key of the CA is missing" },
+		{ "another key", ca, other_key, MITM, "does not belong" },
+		{ "expired", old_ca, ca_key, MITM, "expired" },
+		{ "not a CA", good, root_key, MITM, "not a CA" },
+		{ "CA for nothing", ca, ca_key, "\"mitm\":null", "does not terminate" },
+	};
+	struct koda_egress_message answer;
+	struct host host;
+	uint16_t port;
+
+	(void)state;
+	host_start_bare(&host, proxy_env);
+	KODA_EACH(row, rows) {
+		answer = add_with(&host, 1, row->net, row->cert ? sealed(row->cert, NULL) : -1,
+				  row->key ? sealed(NULL, row->key) : -1, &port);
+		KODA_EXPECT(row->name, answer.kind == KODA_EGRESS_REFUSED);
+		if (!strstr(answer.text, row->want))
+			fail_msg("%s: %s", row->name, answer.text);
+	}
+	/* And its twin; certificate and key may be one file. */
+	answer = add_with(&host, 1, MITM, sealed(ca, ca_key), -1, &port);
+	assert_int_equal(answer.kind, KODA_EGRESS_ADDED);
+	/* New rules cannot switch it off. */
+	host_rules(&host, 1, "\"mitm\":null");
+	(void)host_expect(&host, KODA_EGRESS_REFUSED);
+	host_stop(&host);
+}
+
+/* A proxy on a Unix socket: answers CONNECT, then says which name it was asked for. */
+static void *serve_socket(void *arg)
+{
+	int fd = accept4(*(int *)arg, NULL, NULL, SOCK_CLOEXEC);
+	char head[512];
+
+	if (fd >= 0 && get_head(fd, head, sizeof(head)) == 0 &&
+	    strncmp(head, "CONNECT mapped.example:443 ", 27) == 0)
+		puts_to(fd, "HTTP/1.1 200 OK\r\n\r\nhello from the socket");
+	(void)close(fd);
+	return NULL;
+}
+
+static void test_socket_map(void **state)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct host host;
+	pthread_t thread;
+	char net[512], text[64];
+	int fd, status;
+
+	(void)state;
+	(void)snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/koda-map-%d", (int)getpid());
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(listener, 4), 0);
+	(void)snprintf(net, sizeof(net),
+		       "\"allowed_domains\":[\"mapped.example\"],\"mitm\":{\"ca_bundle\":\"/ca\","
+		       "\"socket_map\":[[\"mapped.example\",\"%s\"]]}",
+		       at.sun_path);
+	start(&host, net);
+	assert_int_equal(pthread_create(&thread, NULL, serve_socket, &listener), 0);
+	fd = tunnel_to(host.port, "mapped.example", 443);
+	get(fd, text, 21);
+	assert_memory_equal(text, "hello from the socket", 21);
+	(void)close(fd);
+	(void)pthread_join(thread, NULL);
+	(void)host_next(&host);
+	/* When nobody listens there is no other way. */
+	(void)close(listener);
+	(void)unlink(at.sun_path);
+	fd = connect_through(host.port, "mapped.example:443", &status);
+	assert_int_equal(status, 502);
+	(void)host_event(&host, KODA_EGRESS_UPSTREAM_FAILED);
+	(void)close(fd);
+	host_stop(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_terminated),
+		cmocka_unit_test(test_only_for_those_who_trust),
+		cmocka_unit_test(test_opaque_without_mitm),
+		cmocka_unit_test(test_bad_origin),
+		cmocka_unit_test(test_bad_authority),
+		cmocka_unit_test(test_socket_map),
+	};
+
+	/* OpenSSL writes to sockets that the other side has closed. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, make_certificates, free_certificates);
+}
