@@ -20,7 +20,7 @@
 /* Everything that one reading collects. */
 struct reading {
 	struct koda_ca *ca;
-	STACK_OF(X509) *certs;
+	STACK_OF(X509) * certs;
 	struct koda_error *err;
 };
 
@@ -68,7 +68,7 @@ static int decode_body(struct koda_span body, unsigned char **ret_der, size_t *r
 		return r;
 	}
 	*ret_der = der;
-	*ret_len = (size_t)(len + rest);
+	*ret_len = (size_t)len + (size_t)rest;
 	return KODA_OK;
 }
 
@@ -81,7 +81,8 @@ static int add_certificate(struct reading *reading, const unsigned char *der, si
 		return refuse_or_nomem(reading->err, "a certificate of the CA bundle is damaged");
 	if (end != der + len) {
 		X509_free(cert);
-		return refuse(reading->err, "there are bytes behind a certificate of the CA bundle");
+		return refuse(reading->err,
+			      "there are bytes behind a certificate of the CA bundle");
 	}
 	if (sk_X509_num(reading->certs) >= CERTIFICATES_MAX) {
 		X509_free(cert);
@@ -123,7 +124,8 @@ static int add_block(struct reading *reading, const struct koda_pem_block *block
 	int r;
 
 	if (!is_key && !koda_span_is(block->label, "CERTIFICATE"))
-		return refuse(reading->err, "a block of the CA files is neither certificate nor key");
+		return refuse(reading->err,
+			      "a block of the CA files is neither certificate nor key");
 	if (is_key && is_encrypted(block))
 		return refuse(reading->err, "the private key of the CA is encrypted: nobody is "
 					    "there to type its passphrase, store it without one");
@@ -141,7 +143,7 @@ static int add_block(struct reading *reading, const struct koda_pem_block *block
 
 static int add_text(struct reading *reading, struct koda_span text)
 {
-	struct koda_pem_block block;
+	struct koda_pem_block block = { 0 };
 	int r;
 
 	while ((r = koda_pem_next(&text, &block, reading->err)) > 0) {
@@ -201,7 +203,7 @@ static int check_signer(struct koda_ca *ca, time_t now, struct koda_error *err)
 }
 
 /* The certificate in certs that signed cert; NULL if there is none. */
-static X509 *issuer_of(X509 *cert, STACK_OF(X509) *certs)
+static X509 *issuer_of(X509 *cert, STACK_OF(X509) * certs)
 {
 	for (int i = 0; i < sk_X509_num(certs); i++) {
 		X509 *other = sk_X509_value(certs, i);
@@ -213,7 +215,7 @@ static X509 *issuer_of(X509 *cert, STACK_OF(X509) *certs)
 }
 
 /* Signer and issuers, without the root: clients have that or nothing helps. */
-static int build_chain(struct koda_ca *ca, STACK_OF(X509) *certs, struct koda_error *err)
+static int build_chain(struct koda_ca *ca, STACK_OF(X509) * certs, struct koda_error *err)
 {
 	X509 *cert = ca->cert;
 
@@ -243,8 +245,9 @@ static int choose_signer(struct reading *reading, time_t now)
 						      "certificate"
 						    : "the CA bundle holds no certificate");
 	if (!ca->key)
-		return refuse(reading->err, "the private key of the CA is missing: it belongs in "
-					    "the bundle or next to it, in a file that ends in .key");
+		return refuse(reading->err,
+			      "the private key of the CA is missing: it belongs in "
+			      "the bundle or next to it, in a file that ends in .key");
 	r = check_key(ca->key, reading->err);
 	if (r < 0)
 		return r;
@@ -255,7 +258,8 @@ static int choose_signer(struct reading *reading, time_t now)
 			ca->cert = cert;
 	}
 	if (!ca->cert)
-		return refuse(reading->err, "the private key does not belong to the CA certificate");
+		return refuse(reading->err,
+			      "the private key does not belong to the CA certificate");
 	r = check_signer(ca, now, reading->err);
 	return r < 0 ? r : build_chain(ca, reading->certs, reading->err);
 }
@@ -265,12 +269,13 @@ int koda_ca_parse(struct koda_span bundle, struct koda_span key, time_t now,
 {
 	koda_auto_ca struct koda_ca *ca = calloc(1, sizeof(*ca));
 	struct reading reading = { ca, sk_X509_new_null(), err };
-	int r = KODA_OK;
+	int r;
 
-	if (!ca || !reading.certs)
-		r = koda_fail_nomem(err);
-	if (r == KODA_OK)
-		r = add_text(&reading, bundle);
+	if (!ca || !reading.certs) {
+		sk_X509_free(reading.certs);
+		return koda_fail_nomem(err);
+	}
+	r = add_text(&reading, bundle);
 	if (r == KODA_OK && !ca->key)
 		r = add_text(&reading, key);
 	if (r == KODA_OK)

@@ -12,9 +12,9 @@
 #include <time.h>
 
 struct koda_ca {
-	X509 *cert;            /* owned: signs */
-	EVP_PKEY *key;         /* owned: its private key */
-	STACK_OF(X509) *chain; /* owned: what a client needs besides the leaf; may be empty */
+	X509 *cert;             /* owned: signs */
+	EVP_PKEY *key;          /* owned: its private key */
+	STACK_OF(X509) * chain; /* owned: what a client needs besides the leaf; may be empty */
 	/* The authority's own life; no leaf outlives it. */
 	time_t not_before;
 	time_t not_after;

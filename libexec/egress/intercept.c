@@ -36,8 +36,10 @@ int koda_intercept_new(const struct koda_policy *policy, struct koda_intercept *
 	intercept->index = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
 	intercept->terminates = koda_policy_ca_bundle(policy).ptr != NULL;
 	intercept->sockets = calloc(count + 1, sizeof(*intercept->sockets));
-	if (!intercept->sockets)
-		r = koda_fail_nomem(err);
+	if (!intercept->sockets) {
+		free(intercept);
+		return koda_fail_nomem(err);
+	}
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
 		struct koda_span domain, socket_path;
 

@@ -47,7 +47,8 @@ static int fail_crypto(struct koda_error *err, const char *what)
 	ERR_clear_error();
 	if (dry)
 		return koda_fail_nomem(err);
-	return koda_fail(err, KODA_E_INTERNAL, 0, "%s: %s", what, reason ? reason : "OpenSSL failed");
+	return koda_fail(err, KODA_E_INTERNAL, 0, "%s: %s", what,
+			 reason ? reason : "OpenSSL failed");
 }
 
 int koda_mint_new(struct koda_ca *ca, struct koda_mint **ret_mint, struct koda_error *err)

@@ -17,7 +17,7 @@ struct koda_lru_entry {
 void koda_lru_init(struct koda_lru *lru, uint32_t max, void (*release)(void *value))
 {
 	*lru = (struct koda_lru){
-		.max = max,
+		.max = max ? max : 1,
 		.newest = NONE,
 		.oldest = NONE,
 		.key = koda_hash_key_draw(lru),

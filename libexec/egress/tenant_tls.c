@@ -42,8 +42,8 @@ int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *po
 
 	if (wanted != (order->ca >= 0))
 		return koda_fail(err, KODA_E_INVALID, 0,
-				 wanted ? "the policy terminates TLS, but there is no CA" :
-					  "there is a CA, but the policy does not terminate TLS");
+				 wanted ? "the policy terminates TLS, but there is no CA"
+					: "there is a CA, but the policy does not terminate TLS");
 	r = koda_intercept_new(policy, &tenant->intercept, err);
 	return r == KODA_OK && wanted ? start_server(tenant, order, err) : r;
 }

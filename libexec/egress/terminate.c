@@ -48,8 +48,8 @@ int koda_terminate_new(struct koda_tls_server *server, struct koda_tls_client *c
 	for (size_t i = 0; i < 2; i++)
 		t->ends[i].plain = (struct koda_buf)KODA_BUF_INIT(PLAIN_MAX);
 	t->exchange = egress_exchange_new(host, port);
-	r = t->exchange ? koda_tls_accept(server, host, now, &t->ends[EGRESS_CLIENT].tls, err) :
-			  koda_fail_nomem(err);
+	r = t->exchange ? koda_tls_accept(server, host, now, &t->ends[EGRESS_CLIENT].tls, err)
+			: koda_fail_nomem(err);
 	if (r < 0) {
 		koda_terminate_free(t);
 		return r;
@@ -156,8 +156,8 @@ static bool origin_is_open(const struct koda_terminate *t)
 static bool origin_is_stale(const struct koda_terminate *t)
 {
 	const struct end *origin = &t->ends[EGRESS_ORIGIN];
-	bool was_open = t->used || state_of(origin) == KODA_TLS_OPEN ||
-			state_of(origin) == KODA_TLS_ENDED;
+	bool was_open =
+		t->used || state_of(origin) == KODA_TLS_OPEN || state_of(origin) == KODA_TLS_ENDED;
 
 	return origin->tls && was_open && (origin->eof || (t->used && t->request.retry));
 }

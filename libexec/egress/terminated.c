@@ -302,8 +302,8 @@ static void on_late(struct koda_conn *conn)
 		run(conn);
 		return;
 	}
-	report_end(conn, state->phase == EGRESS_PHASE_HEAD ? KODA_EGRESS_CLIENT_TIMEOUT :
-							     KODA_EGRESS_IDLE);
+	report_end(conn, state->phase == EGRESS_PHASE_HEAD ? KODA_EGRESS_CLIENT_TIMEOUT
+							   : KODA_EGRESS_IDLE);
 	free_state(conn);
 	koda_conn_end(conn);
 }
@@ -357,8 +357,8 @@ void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *he
 		if (state)
 			koda_terminate_free(state->t);
 		free(state);
-		koda_conn_report(conn, r == KODA_E_NOMEM ? KODA_EGRESS_NO_MEMORY :
-							   KODA_EGRESS_TLS_FAILED);
+		koda_conn_report(conn, r == KODA_E_NOMEM ? KODA_EGRESS_NO_MEMORY
+							 : KODA_EGRESS_TLS_FAILED);
 		koda_conn_break(conn);
 		return;
 	}

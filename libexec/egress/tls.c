@@ -15,10 +15,10 @@
 #define OUT_KEPT 4096
 
 struct koda_tls {
-	SSL *ssl;             /* owned, and with it the BIO */
-	struct koda_span in;  /* borrowed during feed: what the BIO reads from */
-	struct koda_buf out;  /* what the BIO writes to */
-	size_t out_done;      /* of out, sent already */
+	SSL *ssl;            /* owned, and with it the BIO */
+	struct koda_span in; /* borrowed during feed: what the BIO reads from */
+	struct koda_buf out; /* what the BIO writes to */
+	size_t out_done;     /* of out, sent already */
 	enum koda_tls_state state;
 	struct koda_host host;
 	uint16_t port;

@@ -52,8 +52,7 @@ KODA_CHECK int koda_tls_feed(struct koda_tls *tls, struct koda_span *in, struct 
  * KODA_TLS_OUT_HIGH bytes wait to be sent. */
 size_t koda_tls_room(const struct koda_tls *tls);
 /* Encrypts all of plain, which is no longer than room. Fails: DENIED, NOMEM. */
-KODA_CHECK int koda_tls_write(struct koda_tls *tls, struct koda_span plain,
-			      struct koda_error *err);
+KODA_CHECK int koda_tls_write(struct koda_tls *tls, struct koda_span plain, struct koda_error *err);
 /* Says that nothing more will be written. Without effect before OPEN. */
 void koda_tls_end(struct koda_tls *tls);
 

@@ -170,7 +170,8 @@ static size_t decode(const char *digits, size_t len, unsigned char *der)
 		for (size_t k = 0; k < 4; k++) {
 			pad += digits[i + k] == '=';
 			bits = bits << 6 |
-			       (digits[i + k] == '=' ? 0 : (unsigned int)base64_value(digits[i + k]));
+			       (digits[i + k] == '=' ? 0
+						     : (unsigned int)base64_value(digits[i + k]));
 		}
 		for (size_t k = 0; k < 3 - pad; k++)
 			der[out++] = (unsigned char)(bits >> (16 - 8 * k));
@@ -213,7 +214,10 @@ static bool take_element(struct der *rest, unsigned char tag, struct der *ret_co
  * another, so one that is labelled as a certificate is noticed. */
 static bool is_certificate(const unsigned char *bytes, size_t len)
 {
-	enum { BIT_STRING = 0x03, SEQUENCE = 0x30 };
+	enum {
+		BIT_STRING = 0x03,
+		SEQUENCE = 0x30
+	};
 	struct der rest = { bytes, len };
 	struct der all, part;
 
@@ -258,7 +262,7 @@ static int add_certificate(struct koda_span body, struct koda_buf *out, struct k
 
 int koda_pem_certificates(struct koda_span text, struct koda_buf *out, struct koda_error *err)
 {
-	struct koda_pem_block block;
+	struct koda_pem_block block = { 0 };
 	size_t count = 0;
 	int r;
 

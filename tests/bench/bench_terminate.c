@@ -151,9 +151,10 @@ static void start_servers(const char *nginx, uint16_t origin, uint16_t peer)
 {
 	char text[1024];
 
-	(void)snprintf(text, sizeof(text),
-		       "server { listen 127.0.0.1:%u ssl; location / { return 200 \"hello\\n\"; } }",
-		       origin);
+	(void)snprintf(
+		text, sizeof(text),
+		"server { listen 127.0.0.1:%u ssl; location / { return 200 \"hello\\n\"; } }",
+		origin);
 	start_nginx(nginx, "origin", text);
 	(void)snprintf(text, sizeof(text),
 		       "upstream o { server 127.0.0.1:%u; keepalive 32; keepalive_requests "
@@ -195,7 +196,8 @@ static uint16_t start_egress(const char *program, int *ret_control)
 	need(koda_fd_send(*ret_control, &message, sizeof(message), fds, 4, NULL) == KODA_OK, "add");
 	for (size_t i = 0; i < 2; i++) {
 		need(koda_fd_receive(*ret_control, &message, sizeof(message), &len, NULL, 0, &count,
-				     NULL) == KODA_OK && len == sizeof(message),
+				     NULL) == KODA_OK &&
+			     len == sizeof(message),
 		     "answer of koda-egress");
 		need(message.kind == KODA_EGRESS_READY || message.kind == KODA_EGRESS_ADDED,
 		     message.text);

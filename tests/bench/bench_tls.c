@@ -136,8 +136,7 @@ static void begin(struct bench *b, struct talk *talk)
 	SSL *ssl = SSL_new(b->origin_ctx);
 	uint64_t start;
 
-	*talk = (struct talk){ .at_client = KODA_BUF_INIT(ROOM),
-			       .at_origin = KODA_BUF_INIT(ROOM) };
+	*talk = (struct talk){ .at_client = KODA_BUF_INIT(ROOM), .at_origin = KODA_BUF_INIT(ROOM) };
 	SSL_set_accept_state(ssl);
 	need(koda_tls_new(ssl, &b->host, 443, &talk->origin, NULL) == KODA_OK);
 	need(koda_tls_connect(b->client, &b->host, 444, &talk->client, NULL) == KODA_OK);

@@ -113,8 +113,8 @@ static int sealed(X509 *cert, EVP_PKEY *key)
 }
 
 /* ADD with an authority; the answer. */
-static struct koda_egress_message add_with(struct host *host, uint32_t id, const char *net, int cert,
-					   int key, uint16_t *ret_port)
+static struct koda_egress_message add_with(struct host *host, uint32_t id, const char *net,
+					   int cert, int key, uint16_t *ret_port)
 {
 	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id };
 	struct koda_error err = { 0 };

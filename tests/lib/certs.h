@@ -15,13 +15,13 @@
 
 /* What a certificate says; all zero is a CA for a year around now. */
 struct cert_spec {
-	const char *name;    /* common name; default "Test CA" */
-	const char *basic;   /* basicConstraints; default "critical,CA:TRUE"; "" for none */
-	const char *usage;   /* keyUsage; default "critical,keyCertSign,cRLSign"; "" for none */
+	const char *name;     /* common name; default "Test CA" */
+	const char *basic;    /* basicConstraints; default "critical,CA:TRUE"; "" for none */
+	const char *usage;    /* keyUsage; default "critical,keyCertSign,cRLSign"; "" for none */
 	const char *extended; /* extendedKeyUsage; default none */
-	const char *alt;     /* subjectAltName; default none */
-	long from_days;      /* default -180 */
-	long until_days;     /* default 180 */
+	const char *alt;      /* subjectAltName; default none */
+	long from_days;       /* default -180 */
+	long until_days;      /* default 180 */
 };
 
 static inline void certs_need(bool condition)

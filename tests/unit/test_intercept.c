@@ -42,7 +42,7 @@ static void follows_the_map(void **state)
 		uint16_t port;
 		const char *want;
 	} rows[] = {
-		{ "example.org", 443, "/run/a" },   { "www.example.org", 443, "/run/b" },
+		{ "example.org", 443, "/run/a" },       { "www.example.org", 443, "/run/b" },
 		{ "x.www.example.org", 443, "/run/b" }, { "in.example.org", 443, "/run/c" },
 		{ "in.example.org", 8443, "/run/b" },   { "example.com", 443, "terminate" },
 		{ "192.0.2.1", 443, "/run/d" },         { "192.0.3.1", 443, "terminate" },

@@ -123,9 +123,9 @@ static void another_authority_does_not_help(void **state)
 	struct koda_ca *other = make_ca(&spec);
 
 	(void)state;
-	assert_int_not_equal(verify(leaf_for(mint, "a.example", time(NULL)), other->cert,
-				    "a.example"),
-			     X509_V_OK);
+	assert_int_not_equal(
+		verify(leaf_for(mint, "a.example", time(NULL)), other->cert, "a.example"),
+		X509_V_OK);
 	koda_ca_free(other);
 	koda_mint_free(mint);
 }
@@ -166,10 +166,10 @@ static void forgets_the_oldest(void **state)
 	for (int i = 0; i < KODA_MINT_NAMES - 1; i++) {
 		(void)snprintf(name, sizeof(name), "n%d.example", i);
 		(void)leaf_for(mint, name, now);
-		assert_int_equal(ASN1_INTEGER_cmp(X509_get_serialNumber(
-							  leaf_for(mint, "kept.example", now)),
-						  kept),
-				 0);
+		assert_int_equal(
+			ASN1_INTEGER_cmp(X509_get_serialNumber(leaf_for(mint, "kept.example", now)),
+					 kept),
+			0);
 	}
 	assert_int_not_equal(
 		ASN1_INTEGER_cmp(X509_get_serialNumber(leaf_for(mint, "lost.example", now)), lost),

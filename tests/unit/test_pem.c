@@ -5,8 +5,8 @@
 
 /* The smallest thing with the shape of a certificate: a sequence of two empty sequences and a bit
  * string of one byte. */
-#define CERT "-----BEGIN CERTIFICATE-----\nMAcwADAAAwEA\n-----END CERTIFICATE-----\n"
-#define KEY  "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
+#define CERT              "-----BEGIN CERTIFICATE-----\nMAcwADAAAwEA\n-----END CERTIFICATE-----\n"
+#define KEY               "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n"
 #define BODY(label, text) "-----BEGIN " label "-----\n" text "\n-----END " label "-----\n"
 
 static const struct {
@@ -21,8 +21,8 @@ static const struct {
 	{ "RSA key", BODY("RSA PRIVATE KEY", "c2VjcmV0") CERT, CERT },
 	{ "EC key", BODY("EC PRIVATE KEY", "c2VjcmV0") CERT, CERT },
 	{ "encrypted key", BODY("ENCRYPTED PRIVATE KEY", "c2VjcmV0") CERT, CERT },
-	{ "key with headers",
-	  BODY("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\n\nc2VjcmV0") CERT, CERT },
+	{ "key with headers", BODY("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\n\nc2VjcmV0") CERT,
+	  CERT },
 	{ "explanation", "Subject: somebody\n" CERT "# next\nmore\n" CERT, CERT CERT },
 	{ "comments at the end", CERT "\n  \n# that is all\n", CERT },
 	{ "CR LF", "-----BEGIN CERTIFICATE-----\r\nMAcwADAAAwEA\r\n-----END CERTIFICATE-----\r\n",
@@ -98,10 +98,10 @@ static void refuses_nul_bytes(void **state)
 	struct koda_error err = { 0 };
 
 	(void)state;
-	KODA_ASSERT_FAILS(KODA_E_POLICY,
-			  koda_pem_certificates((struct koda_span){ text, sizeof(text) - 1 }, &out,
-						&err),
-			  err);
+	KODA_ASSERT_FAILS(
+		KODA_E_POLICY,
+		koda_pem_certificates((struct koda_span){ text, sizeof(text) - 1 }, &out, &err),
+		err);
 }
 
 static void keeps_to_the_ceiling(void **state)
@@ -142,8 +142,10 @@ static void names_the_sibling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(extracts_certificates), cmocka_unit_test(refuses_what_is_not_clean),
-		cmocka_unit_test(refuses_nul_bytes),     cmocka_unit_test(keeps_to_the_ceiling),
+		cmocka_unit_test(extracts_certificates),
+		cmocka_unit_test(refuses_what_is_not_clean),
+		cmocka_unit_test(refuses_nul_bytes),
+		cmocka_unit_test(keeps_to_the_ceiling),
 		cmocka_unit_test(names_the_sibling),
 	};
 

@@ -68,7 +68,7 @@ struct rig {
 	SSL_CTX *origin_ctx;
 	struct koda_buf at_client;
 	struct koda_buf at_origin;
-	struct koda_buf log;   /* "METHOD path status code\n" */
+	struct koda_buf log;                  /* "METHOD path status code\n" */
 	const struct egress_refusal *refusal; /* answer to WANT_ORIGIN; NULL: connect */
 	unsigned int connects;
 	bool closed;
@@ -336,7 +336,10 @@ static void streams_bodies(void **state)
 
 static void carries_large_bodies(void **state)
 {
-	enum { SIZE = 1 << 20, PIECE = 16384 };
+	enum {
+		SIZE = 1 << 20,
+		PIECE = 16384
+	};
 	struct rig *rig = rig_new(origin_cert, ROOM);
 	struct koda_error err = { 0 };
 	char piece[PIECE];
@@ -347,8 +350,8 @@ static void carries_large_bodies(void **state)
 	koda_buf_clear(&rig->at_client);
 	for (size_t done = 0; done < SIZE; done += PIECE) {
 		memset(piece, 'a' + (int)(done / PIECE) % 26, PIECE);
-		KODA_ASSERT_OK(koda_tls_write(rig->origin, (struct koda_span){ piece, PIECE }, &err),
-			       err);
+		KODA_ASSERT_OK(
+			koda_tls_write(rig->origin, (struct koda_span){ piece, PIECE }, &err), err);
 		run(rig);
 	}
 	assert_int_equal(rig->at_client.len, SIZE);

@@ -100,8 +100,8 @@ static bool carry(struct koda_tls *from, struct koda_tls *to, size_t step, struc
 }
 
 struct talk {
-	struct koda_tls *a, *b;       /* client, server */
-	struct koda_buf at_a, at_b;   /* plaintext that arrived */
+	struct koda_tls *a, *b;     /* client, server */
+	struct koda_buf at_a, at_b; /* plaintext that arrived */
 	struct koda_error err_a, err_b;
 };
 
@@ -119,10 +119,9 @@ static void run(struct talk *t, size_t step)
 
 static struct talk talk_of(struct koda_tls *a, struct koda_tls *b)
 {
-	return (struct talk){ .a = a,
-			      .b = b,
-			      .at_a = KODA_BUF_INIT(ROOM),
-			      .at_b = KODA_BUF_INIT(ROOM) };
+	return (struct talk){
+		.a = a, .b = b, .at_a = KODA_BUF_INIT(ROOM), .at_b = KODA_BUF_INIT(ROOM)
+	};
 }
 
 static void end(struct talk *t)
@@ -150,8 +149,8 @@ static void talks_in_pieces_of_any_size(void **state)
 	static const size_t steps[] = { 1, 2, 3, 5, 7, 64, 1000, ROOM };
 
 	KODA_EACH(step, steps) {
-		struct talk t = talk_of(connect_to(*state, "a.example"),
-					accept_for(*state, "a.example"));
+		struct talk t =
+			talk_of(connect_to(*state, "a.example"), accept_for(*state, "a.example"));
 
 		run(&t, *step);
 		assert_true(both_open(&t));
@@ -175,8 +174,7 @@ static void talks_in_pieces_of_any_size(void **state)
 
 static void carries_much(void **state)
 {
-	struct talk t =
-		talk_of(connect_to(*state, "192.0.2.1"), accept_for(*state, "192.0.2.1"));
+	struct talk t = talk_of(connect_to(*state, "192.0.2.1"), accept_for(*state, "192.0.2.1"));
 	koda_auto_free char *bytes = calloc(1, KODA_TLS_OUT_HIGH);
 	struct koda_error err = { 0 };
 
@@ -186,9 +184,9 @@ static void carries_much(void **state)
 		bytes[i] = (char)(i * 7 % 251);
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(koda_tls_room(t.a), KODA_TLS_OUT_HIGH);
-		KODA_ASSERT_OK(koda_tls_write(t.a,
-					      (struct koda_span){ bytes, KODA_TLS_OUT_HIGH }, &err),
-			       err);
+		KODA_ASSERT_OK(
+			koda_tls_write(t.a, (struct koda_span){ bytes, KODA_TLS_OUT_HIGH }, &err),
+			err);
 		assert_int_equal(koda_tls_room(t.a), 0);
 		run(&t, 4096);
 	}
@@ -284,24 +282,40 @@ static void checks_the_origin(void **state)
 	} rows[] = {
 		{ "good", "a.example", { .alt = "DNS:a.example" }, false, NULL },
 		{ "wildcard", "x.a.example", { .alt = "DNS:*.a.example" }, false, NULL },
-		{ "wildcard too deep", "x.y.a.example", { .alt = "DNS:*.a.example" }, false,
+		{ "wildcard too deep",
+		  "x.y.a.example",
+		  { .alt = "DNS:*.a.example" },
+		  false,
 		  "mismatch" },
 		{ "wrong name", "b.example", { .alt = "DNS:a.example" }, false, "mismatch" },
-		{ "name in the subject only", "c.example", { .name = "c.example" }, false,
+		{ "name in the subject only",
+		  "c.example",
+		  { .name = "c.example" },
+		  false,
 		  "mismatch" },
 		{ "address", "192.0.2.9", { .alt = "IP:192.0.2.9" }, false, NULL },
 		{ "other address", "192.0.2.9", { .alt = "IP:192.0.2.8" }, false, "mismatch" },
-		{ "address as a name", "192.0.2.9", { .alt = "DNS:192.0.2.9" }, false,
-		  "mismatch" },
-		{ "expired", "d.example",
-		  { .alt = "DNS:d.example", .from_days = -9, .until_days = -1 }, false,
+		{ "address as a name", "192.0.2.9", { .alt = "DNS:192.0.2.9" }, false, "mismatch" },
+		{ "expired",
+		  "d.example",
+		  { .alt = "DNS:d.example", .from_days = -9, .until_days = -1 },
+		  false,
 		  "expired" },
-		{ "not yet", "e.example", { .alt = "DNS:e.example", .from_days = 1 }, false,
+		{ "not yet",
+		  "e.example",
+		  { .alt = "DNS:e.example", .from_days = 1 },
+		  false,
 		  "not yet valid" },
-		{ "signed by itself", "f.example", { .alt = "DNS:f.example" }, true,
+		{ "signed by itself",
+		  "f.example",
+		  { .alt = "DNS:f.example" },
+		  true,
 		  "self-signed" },
-		{ "not for servers", "g.example",
-		  { .alt = "DNS:g.example", .extended = "clientAuth" }, false, "purpose" },
+		{ "not for servers",
+		  "g.example",
+		  { .alt = "DNS:g.example", .extended = "clientAuth" },
+		  false,
+		  "purpose" },
 	};
 
 	KODA_EACH(row, rows) {
