@@ -3,6 +3,8 @@
 
 #include "base/buf.h"
 
+#include <assert.h>
+
 #define NONE UINT32_MAX
 
 struct koda_lru_entry {
@@ -17,7 +19,7 @@ struct koda_lru_entry {
 void koda_lru_init(struct koda_lru *lru, uint32_t max, void (*release)(void *value))
 {
 	*lru = (struct koda_lru){
-		.max = max ? max : 1,
+		.max = max,
 		.newest = NONE,
 		.oldest = NONE,
 		.key = koda_hash_key_draw(lru),
@@ -38,6 +40,7 @@ void koda_lru_clear(struct koda_lru *lru)
 
 static uint32_t *bucket_of(struct koda_lru *lru, struct koda_span key)
 {
+	assert(lru->max > 0);
 	return &lru->buckets[koda_hash(&lru->key, 0, key) % lru->max];
 }
 

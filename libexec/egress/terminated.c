@@ -279,8 +279,9 @@ static void run(struct koda_conn *conn)
 
 static void go_on(struct koda_conn *conn)
 {
-	if (conn->down.held_len > 0 &&
-	    koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN) {
+	if (conn->client_gone ||
+	    (conn->down.held_len > 0 &&
+	     koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN)) {
 		report_end(conn, KODA_EGRESS_RESET);
 		free_state(conn);
 		koda_conn_break(conn);

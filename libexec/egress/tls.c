@@ -108,6 +108,10 @@ void koda_tls_free(struct koda_tls *tls)
 {
 	if (!tls)
 		return;
+	/* OpenSSL gives up the session of a connection that ends without good-bye; ours end in
+	 * all kinds of ways, and only failure says something about the session. */
+	if (tls->state == KODA_TLS_OPEN || tls->state == KODA_TLS_ENDED)
+		SSL_set_shutdown(tls->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 	SSL_free(tls->ssl);
 	koda_buf_clear(&tls->out);
 	free(tls);
@@ -126,6 +130,11 @@ const struct koda_host *koda_tls_host(const struct koda_tls *tls)
 uint16_t koda_tls_port(const struct koda_tls *tls)
 {
 	return tls->port;
+}
+
+bool koda_tls_is_resumed(const struct koda_tls *tls)
+{
+	return SSL_session_reused(tls->ssl) == 1;
 }
 
 static const char *host_text(const struct koda_tls *tls, char room[static KODA_ADDR_TEXT])

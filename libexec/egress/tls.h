@@ -38,6 +38,9 @@ enum koda_tls_state koda_tls_state(const struct koda_tls *tls);
 const struct koda_host *koda_tls_host(const struct koda_tls *tls);
 uint16_t koda_tls_port(const struct koda_tls *tls);
 
+/* True if an earlier session was taken up again, which saves most of the handshake. */
+bool koda_tls_is_resumed(const struct koda_tls *tls);
+
 /* Moves the handshake on; a client's first call makes its hello. feed does it as well.
  * Fails: DENIED with the reason; the state is then FAILED. */
 KODA_CHECK int koda_tls_handshake(struct koda_tls *tls, struct koda_error *err);
