@@ -134,11 +134,13 @@ int koda_lru_put(struct koda_lru *lru, struct koda_span key, void *value)
 		lru->entries[i].value = value;
 		return KODA_OK;
 	}
-	copy = strndup(key.ptr, key.len);
+	/* The key may be any bytes, NUL included. */
+	copy = malloc(key.len + 1);
 	if (!copy || !make_tables(lru)) {
 		free(copy);
 		return KODA_E_NOMEM;
 	}
+	memcpy(copy, key.ptr, key.len);
 	i = lru->count < lru->max ? lru->count++ : evict(lru);
 	bucket = bucket_of(lru, key);
 	lru->entries[i] = (struct koda_lru_entry){

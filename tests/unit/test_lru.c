@@ -49,6 +49,21 @@ static void keeps_what_is_asked_for(void **state)
 	assert_string_equal(get(&lru, "a"), "-");
 }
 
+static void keys_are_bytes(void **state)
+{
+	static const struct koda_span keys[] = { { "a\0b", 3 }, { "a\0c", 3 }, { "a", 1 } };
+	struct koda_lru lru;
+
+	(void)state;
+	koda_lru_init(&lru, 3, release);
+	KODA_EACH(key, keys)
+		assert_int_equal(koda_lru_put(&lru, *key, strdup("x")), KODA_OK);
+	assert_int_equal(lru.count, 3);
+	KODA_EACH(key, keys)
+		assert_non_null(koda_lru_get(&lru, *key));
+	koda_lru_clear(&lru);
+}
+
 /* Against a model: the last MAX distinct keys that were touched are there, others are not. */
 static void agrees_with_a_model(void **state)
 {
@@ -85,6 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_what_is_asked_for),
+		cmocka_unit_test(keys_are_bytes),
 		cmocka_unit_test(agrees_with_a_model),
 	};
 
