@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sandbox needs so that its TLS can be terminated: the authority, and who is trusted. */
+/* T-76. What a sandbox needs so that its TLS can be terminated: the authority, and who is trusted.
+ */
 #include "tenant.h"
 
 #include "base/diag.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-75. See terminate.h. */
 #include "terminate.h"
 
 #include "base/diag.h"

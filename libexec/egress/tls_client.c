@@ -152,7 +152,7 @@ void koda_tls_client_free(struct koda_tls_client *client)
 	free(client);
 }
 
-/* Whom the certificate has to be for. */
+/* T-74. Whom the certificate has to be for. */
 static bool expect_host(SSL *ssl, const struct koda_host *host)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);

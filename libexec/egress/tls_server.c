@@ -18,7 +18,7 @@ static bool host_is_same(const struct koda_host *a, const struct koda_host *b)
 	return a->len == b->len && memcmp(a->name, b->name, a->len) == 0;
 }
 
-/* Domain fronting: the name inside the hello is the name that was allowed, or none. */
+/* T-75. Domain fronting: the name inside the hello is the name that was allowed, or none. */
 static int on_server_name(SSL *ssl, int *alert, void *arg)
 {
 	const struct koda_tls *tls = SSL_get_app_data(ssl);

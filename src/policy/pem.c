@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-73. See pem.h. */
 #include "policy/pem.h"
 
 #include "base/diag.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-35. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy the
+ * T-74, T-76. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy the
  * one of the system, and nobody else is believed.
  */
 #include "host.h"

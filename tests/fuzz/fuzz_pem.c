@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as PEM. What comes out is made of certificates only, is a fixed point, and never has a
+ * T-73. Any bytes as PEM. What comes out is made of certificates only, is a fixed point, and never has a
  * key in it.
  */
 #include "target.h"

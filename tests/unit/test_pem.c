@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-73. Certificates come out, keys never do. */
 #include "koda_test.h"
 
 #include "policy/pem.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-75. Requests of terminated connections: each is checked, none goes elsewhere. */
 #include "koda_test.h"
 
 #include "../lib/terminate_rig.h"

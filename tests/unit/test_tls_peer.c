@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers that are not ours: whom the filter believes, and what it speaks with them. */
+/* T-74. Peers that are not ours: whom the filter believes, and what it speaks with them. */
 #include "koda_test.h"
 
 #include "../lib/tls_talk.h"
