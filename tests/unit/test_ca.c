@@ -188,6 +188,29 @@ static void checks_the_text(void **state)
 	}
 }
 
+/* DER with a byte more than it says, inside PEM that is clean. */
+static void refuses_bytes_behind_the_certificate(void **state)
+{
+	static const struct cert_spec spec = { 0 };
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
+		X509 *cert = certs_make(&spec, key_ec, NULL, NULL);
+		BIO *bio = BIO_new(BIO_s_mem());
+		unsigned char der[2048] = { 0 };
+		unsigned char *end = der;
+		int len = i2d_X509(cert, &end);
+
+		assert_true(len > 0 && len < (int)sizeof(der));
+		assert_true(PEM_write_bio(bio, "CERTIFICATE", "", der, len + more) > 0);
+		certs_take(bio, &text);
+		certs_add_key_pem(key_ec, NULL, &text);
+		assert_true(says(why(&text, NULL), more ? "bytes behind" : ""));
+		X509_free(cert);
+	}
+}
+
 /* Every prefix of a good file is refused, and never with anything but a message. */
 static void refuses_what_was_cut(void **state)
 {
@@ -279,6 +302,7 @@ int main(void)
 		cmocka_unit_test(checks_the_key),
 		cmocka_unit_test(refuses_other_kinds_of_key),
 		cmocka_unit_test(checks_the_text),
+		cmocka_unit_test(refuses_bytes_behind_the_certificate),
 		cmocka_unit_test(refuses_what_was_cut),
 		cmocka_unit_test(finds_signer_and_chain),
 		cmocka_unit_test(reads_descriptors),

@@ -68,6 +68,23 @@ static void uses_an_early_origin(void **state)
 	rig_free(rig);
 }
 
+/* One that came early and left before it was needed is no answer to the first request. */
+static void replaces_an_early_origin(void **state)
+{
+	struct rig *rig = rig_new(origin_cert, ROOM);
+
+	(void)state;
+	connect_origin(rig);
+	run(rig);
+	koda_tls_end(rig->origin);
+	run(rig);
+	client_says(rig, get);
+	assert_int_equal(rig->connects, 2);
+	origin_says(rig, ok);
+	assert_true(client_saw(rig, "200 OK"));
+	rig_free(rig);
+}
+
 /* Without the origin's word that this was all, the client does not get ours. */
 static void passes_truncation_on(void **state)
 {
@@ -116,6 +133,7 @@ int main(void)
 		cmocka_unit_test(tells_why_it_was_refused),
 		cmocka_unit_test(comes_back_to_an_origin),
 		cmocka_unit_test(uses_an_early_origin),
+		cmocka_unit_test(replaces_an_early_origin),
 		cmocka_unit_test(passes_truncation_on),
 		cmocka_unit_test(ends_with_a_bad_client),
 	};

@@ -15,6 +15,38 @@ static void refuses_another_server_name(void **state)
 	end(&t);
 }
 
+/* A client that believes everything, so that only the server can refuse. */
+static void checks_the_server_name(void **state)
+{
+	static const struct {
+		const char *name; /* NULL: none is sent */
+		bool open;
+	} rows[] = {
+		{ "a.example", true },  { "A.Example", true },    { NULL, true },
+		{ "b.example", false }, { "x.a.example", false },
+	};
+
+	KODA_EACH(row, rows) {
+		SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+		struct koda_host host = host_of("a.example");
+		SSL *ssl = SSL_new(ctx);
+		struct koda_error err = { 0 };
+		struct koda_tls *client = NULL;
+		struct talk t;
+
+		if (row->name)
+			assert_true(SSL_set_tlsext_host_name(ssl, row->name) == 1);
+		SSL_set_connect_state(ssl);
+		KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &client, &err), err);
+		t = talk_of(client, accept_for(*state, "a.example"));
+		run(&t, ROOM);
+		KODA_EXPECT(row->name ? row->name : "none",
+			    (koda_tls_state(t.b) == KODA_TLS_OPEN) == row->open);
+		end(&t);
+		SSL_CTX_free(ctx);
+	}
+}
+
 /* What our client says to a server that is not ours and shows this certificate. */
 static void meet(struct world *w, struct talk *t, const char *name, X509 *cert,
 		 void (*change)(SSL_CTX *ctx))
@@ -221,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_another_server_name),
+		cmocka_unit_test(checks_the_server_name),
 		cmocka_unit_test(checks_the_origin),
 		cmocka_unit_test(checks_version_and_protocol_of_the_origin),
 		cmocka_unit_test(checks_version_and_protocol_of_the_client),
