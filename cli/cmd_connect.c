@@ -215,7 +215,7 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	const char *url = proxy_url(call->env);
 	struct sockaddr_in address;
 	const char *host;
-	uint64_t port;
+	uint64_t port = 0;
 	int option;
 	int r;
 

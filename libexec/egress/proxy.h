@@ -52,11 +52,11 @@ struct koda_proxy {
 	size_t conn_max;
 	size_t full_count; /* tenants that stopped accepting for want of room */
 	size_t tenant_conn_max;
-	uint32_t questions;      /* asked so far */
-	int trust;               /* the system's trusted authorities; -1: none */
+	uint32_t questions;          /* asked so far */
+	int trust;                   /* the system's trusted authorities; -1: none */
 	struct koda_tls_client *tls; /* owned; made when a policy terminates TLS */
-	int reserve;             /* a descriptor to give up when there are no others */
-	struct egress_head head; /* of the request being read; no one's between two calls */
+	int reserve;                 /* a descriptor to give up when there are no others */
+	struct egress_head head;     /* of the request being read; no one's between two calls */
 };
 
 #endif

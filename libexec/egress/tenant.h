@@ -19,9 +19,9 @@ struct koda_tenant {
 	struct koda_proxy *proxy;
 	uint32_t id;
 	bool can_ask;
-	struct koda_ruleset *ruleset; /* a reference */
+	struct koda_ruleset *ruleset;     /* a reference */
 	struct koda_intercept *intercept; /* owned */
-	struct koda_tls_server *tls; /* owned; NULL: TLS is not terminated */
+	struct koda_tls_server *tls;      /* owned; NULL: TLS is not terminated */
 	struct koda_link conns;
 	size_t conn_count;
 	struct koda_watch listener;
@@ -54,9 +54,9 @@ KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
 /* Closes its connections and frees it. */
 void koda_tenant_remove(struct koda_tenant *tenant);
 
-/* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A policy
- * that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID, POLICY (the
- * authority is no good), UNSUPPORTED, SYS, LIMIT, NOMEM, INTERNAL. */
+/* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A
+ * policy that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID,
+ * POLICY (the authority is no good), UNSUPPORTED, SYS, LIMIT, NOMEM, INTERNAL. */
 KODA_CHECK int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
 				   const struct koda_tenant_order *order, struct koda_error *err);
 /* The same for a policy that replaces the first one. */

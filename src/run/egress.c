@@ -7,52 +7,17 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
-#include "base/proc.h"
 #include "run/event.h"
+#include "run/member.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define PROXY      "koda-egress"
 #define QUEUE_MAX  256
 #define STARTS_MAX 5 /* in a row, without becoming ready */
-
-struct queued {
-	struct koda_egress_message message;
-	struct queued *next;
-};
-
-struct koda_member {
-	struct koda_egress *egress; /* borrowed */
-	struct koda_member *next;
-	uint32_t id;
-	int listener;   /* owned; -1: nobody can connect any more */
-	int policy;     /* owned; sealed */
-	int ca[2];      /* owned; certificate and key, -1: none */
-	int wake;       /* owned */
-	bool is_served; /* the proxy has it */
-	bool is_removed;
-	struct queued *first;
-	struct queued **last;
-	size_t queued;
-	koda_member_fn *told;
-	void *ctx;
-};
-
-struct koda_egress {
-	pthread_mutex_t lock; /* of everything here, and of the queues of members */
-	struct koda_strv env;
-	struct koda_proc proxy;
-	int control; /* -1: no proxy runs */
-	unsigned int starts;
-	uint32_t next_id;
-	struct koda_member *members;
-};
 
 static const char *const codes[] = {
 #define REASON_CODE(name, code, text) [KODA_EGRESS_##name] = (code),
@@ -162,8 +127,8 @@ static int start_proxy(struct koda_egress *egress, struct koda_error *err)
 	return r;
 }
 
-static int order(struct koda_member *member, enum koda_egress_kind kind, const int *fds,
-		 size_t count, struct koda_error *err)
+int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind, const int *fds,
+		      size_t count, struct koda_error *err)
 {
 	const struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
 						     .kind = kind,
@@ -173,14 +138,14 @@ static int order(struct koda_member *member, enum koda_egress_kind kind, const i
 }
 
 /* Somebody wants to connect. */
-static void serve(struct koda_member *member)
+void koda_egress_serve(struct koda_member *member)
 {
 	const int fds[KODA_EGRESS_FDS] = { member->listener, member->policy, member->ca[0],
 					   member->ca[1] };
 	size_t count = member->ca[0] < 0 ? 2 : member->ca[1] < 0 ? 3 : 4;
 
 	if (start_proxy(member->egress, NULL) == KODA_OK &&
-	    order(member, KODA_EGRESS_ADD, fds, count, NULL) == KODA_OK) {
+	    koda_egress_order(member, KODA_EGRESS_ADD, fds, count, NULL) == KODA_OK) {
 		member->is_served = true;
 		member->is_removed = false;
 		return;
@@ -228,7 +193,7 @@ static void bound(struct koda_egress_message *message)
 }
 
 /* Takes everything that the proxy has said and gives it to whom it concerns. */
-static void listen_to_proxy(struct koda_egress *egress)
+void koda_egress_listen(struct koda_egress *egress)
 {
 	while (egress->control >= 0) {
 		struct koda_egress_message message;
@@ -253,185 +218,4 @@ static void listen_to_proxy(struct koda_egress *egress)
 			koda_fd_close(&member->listener); /* its policy or CA cannot be used */
 		enqueue(member, &message);
 	}
-}
-
-static struct queued *dequeue(struct koda_member *member)
-{
-	struct queued *entry;
-
-	(void)pthread_mutex_lock(&member->egress->lock);
-	entry = member->first;
-	if (entry) {
-		member->first = entry->next;
-		member->queued--;
-		if (!member->first)
-			member->last = &member->first;
-	}
-	(void)pthread_mutex_unlock(&member->egress->lock);
-	return entry;
-}
-
-/* Outside the lock: the owner may do anything. */
-static void tell_all(struct koda_member *member)
-{
-	struct queued *entry;
-
-	while ((entry = dequeue(member))) {
-		member->told(member->ctx, &entry->message);
-		free(entry);
-	}
-}
-
-size_t koda_member_wants(const struct koda_member *member, struct pollfd *polled)
-{
-	size_t count = 0;
-
-	(void)pthread_mutex_lock(&member->egress->lock);
-	polled[count++] = (struct pollfd){ .fd = member->wake, .events = POLLIN };
-	if (member->is_served)
-		polled[count++] =
-			(struct pollfd){ .fd = member->egress->control, .events = POLLIN };
-	else if (member->listener >= 0)
-		polled[count++] = (struct pollfd){ .fd = member->listener, .events = POLLIN };
-	(void)pthread_mutex_unlock(&member->egress->lock);
-	return count;
-}
-
-static bool is_ready(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return fd >= 0 && poll(&p, 1, 0) > 0;
-}
-
-void koda_member_step(struct koda_member *member)
-{
-	uint64_t ignored;
-
-	(void)!read(member->wake, &ignored, sizeof(ignored));
-	(void)pthread_mutex_lock(&member->egress->lock);
-	listen_to_proxy(member->egress);
-	if (!member->is_served && is_ready(member->listener))
-		serve(member);
-	(void)pthread_mutex_unlock(&member->egress->lock);
-	tell_all(member);
-}
-
-static int open_ca(struct koda_member *member, const struct koda_policy *policy,
-		   struct koda_error *err)
-{
-	struct koda_span path = koda_policy_ca_bundle(policy);
-	koda_auto_free char *key = NULL;
-
-	if (!path.ptr)
-		return KODA_OK;
-	if (asprintf(&key, "%s.key", path.ptr) < 0) {
-		key = NULL;
-		return koda_fail_nomem(err);
-	}
-	/* The key lies in the same file or beside it; the proxy says if it is in neither. */
-	member->ca[1] = open(key, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return koda_fd_open_regular(path.ptr, &member->ca[0], err);
-}
-
-static int fill(struct koda_member *member, const struct koda_policy *policy,
-		struct koda_error *err)
-{
-	koda_auto_free char *text = NULL;
-	int r = koda_policy_emit(policy, &text, err);
-
-	if (r == KODA_OK)
-		r = koda_fd_sealed("koda-policy", text, strlen(text), &member->policy, err);
-	if (r == KODA_OK)
-		r = open_ca(member, policy, err);
-	if (r < 0)
-		return r;
-	member->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (member->wake < 0)
-		return koda_fail(err, KODA_E_SYS, errno, "cannot make an event descriptor");
-	return KODA_OK;
-}
-
-static void free_member(struct koda_member *member)
-{
-	while (member->first) {
-		struct queued *entry = member->first;
-
-		member->first = entry->next;
-		free(entry);
-	}
-	koda_fd_close(&member->listener);
-	koda_fd_close(&member->policy);
-	koda_fd_close(&member->ca[0]);
-	koda_fd_close(&member->ca[1]);
-	koda_fd_close(&member->wake);
-	free(member);
-}
-
-int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy, int listener,
-		    koda_member_fn *told, void *ctx, struct koda_member **ret_member,
-		    struct koda_error *err)
-{
-	struct koda_member *member = calloc(1, sizeof(*member));
-	int r;
-
-	if (!member) {
-		koda_fd_close(&listener);
-		return koda_fail_nomem(err);
-	}
-	*member = (struct koda_member){ .egress = egress,
-					.listener = listener,
-					.policy = -1,
-					.ca = { -1, -1 },
-					.wake = -1,
-					.told = told,
-					.ctx = ctx };
-	member->last = &member->first;
-	r = fill(member, policy, err);
-	if (r < 0) {
-		free_member(member);
-		return r;
-	}
-	(void)pthread_mutex_lock(&egress->lock);
-	member->id = ++egress->next_id;
-	member->next = egress->members;
-	egress->members = member;
-	(void)pthread_mutex_unlock(&egress->lock);
-	*ret_member = member;
-	return KODA_OK;
-}
-
-/* Until the proxy has said its last word about this member. */
-static void await_removal(struct koda_member *member, uint64_t deadline_ns)
-{
-	struct pollfd polled[KODA_MEMBER_POLLED];
-
-	while (!member->is_removed && koda_clock_now() < deadline_ns) {
-		size_t count = koda_member_wants(member, polled);
-
-		if (poll(polled, count, 10) > 0)
-			koda_member_step(member);
-	}
-}
-
-void koda_member_remove(struct koda_member *member, uint64_t deadline_ns)
-{
-	struct koda_member **at;
-
-	if (!member)
-		return;
-	(void)pthread_mutex_lock(&member->egress->lock);
-	koda_fd_close(&member->listener);
-	if (member->is_served && order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0)
-		member->is_removed = true;
-	(void)pthread_mutex_unlock(&member->egress->lock);
-	if (member->is_served)
-		await_removal(member, deadline_ns);
-	tell_all(member);
-	(void)pthread_mutex_lock(&member->egress->lock);
-	for (at = &member->egress->members; *at != member; at = &(*at)->next)
-		;
-	*at = member->next;
-	(void)pthread_mutex_unlock(&member->egress->lock);
-	free_member(member);
 }

@@ -28,7 +28,7 @@ struct koda_site {
 	struct koda_strv guarded;
 	struct koda_strv hidden;
 	struct koda_strv git_open;
-	bool shared; /* a protected file was seen that has another name (hardlink.h) */
+	bool shared;             /* a protected file was seen that has another name (hardlink.h) */
 	struct koda_strv caches; /* package caches that exist */
 };
 

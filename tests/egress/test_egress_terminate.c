@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-74, T-76. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy the
- * one of the system, and nobody else is believed.
+ * T-74, T-76. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy
+ * the one of the system, and nobody else is believed.
  */
 #include "host.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-73. Any bytes as PEM. What comes out is made of certificates only, is a fixed point, and never has a
- * key in it.
+ * T-73. Any bytes as PEM. What comes out is made of certificates only, is a fixed point, and never
+ * has a key in it.
  */
 #include "target.h"
 

@@ -49,8 +49,12 @@ attempts() {
 }
 
 @test "the host's terminal is not the command's" {
-	run on_tty "$KODA_BIN" run -c 'ps -o sid= -p $$ 2>/dev/null; echo >/dev/tty && echo reached'
+	run on_tty "$KODA_BIN" run --no-tty -c 'echo >/dev/tty && echo reached'
 	[[ $output != *reached* ]]
+	# Its own is of another instance of the terminals' file system.
+	run on_tty sh -c 'stat -Lc "at %d" /proc/self/fd/0; exec "$0" run -c "stat -Lc at\\ %d /dev/pts/0"' "$KODA_BIN"
+	[[ $(grep -c '^at [0-9]' <<<"$output") -eq 2 && $(sort -u <<<"$output" | grep -c '^at') -eq 2 ]] ||
+		{ echo "$output"; false; }
 	outer=$(ps -o tty= -p $$ || true)
 	run on_tty "$KODA_BIN" run -c 'readlink /proc/self/fd/0'
 	[[ $output != /dev/pts/*[0-9]* || $output == /dev/pts/0* ]] || { echo "$output ($outer)"; false; }

@@ -82,13 +82,13 @@ static void plan_of(const struct scene *scene, struct koda_buf *out)
 				    ? true
 				    : strncmp(op->text1.ptr, CACHE, strlen(CACHE)) != 0);
 		if (ours)
-			assert_int_equal(koda_buf_addf(out, "%s %s%s%.*s%s%s\n",
-						       koda_op_name(op->kind), op->text1.ptr,
-						       op->text2.len ? " " : "", (int)op->text2.len,
-						       op->text2.ptr,
-						       op->flags & KODA_OP_LATE ? " late" : "",
-						       op->flags & KODA_OP_FLEETING ? " loose" : ""),
-					 KODA_OK);
+			assert_int_equal(
+				koda_buf_addf(out, "%s %s%s%.*s%s%s\n", koda_op_name(op->kind),
+					      op->text1.ptr, op->text2.len ? " " : "",
+					      (int)op->text2.len, op->text2.ptr,
+					      op->flags & KODA_OP_LATE ? " late" : "",
+					      op->flags & KODA_OP_FLEETING ? " loose" : ""),
+				KODA_OK);
 	}
 	koda_rules_free(rules);
 }

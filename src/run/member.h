@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A way out and its members as structs, shared by the two files that own parts of their life. */
+#ifndef KODA_RUN_MEMBER_H
+#define KODA_RUN_MEMBER_H
+
+#include "base/proc.h"
+#include "run/egress.h"
+
+#include <pthread.h>
+
+struct queued {
+	struct koda_egress_message message;
+	struct queued *next;
+};
+
+struct koda_member {
+	struct koda_egress *egress; /* borrowed */
+	struct koda_member *next;
+	uint32_t id;
+	int listener;   /* owned; -1: nobody can connect any more */
+	int policy;     /* owned; sealed */
+	int ca[2];      /* owned; certificate and key, -1: none */
+	int wake;       /* owned */
+	bool is_served; /* the proxy has it */
+	bool is_removed;
+	struct queued *first;
+	struct queued **last;
+	size_t queued;
+	koda_member_fn *told;
+	void *ctx;
+};
+
+struct koda_egress {
+	pthread_mutex_t lock; /* of everything here, and of the queues of members */
+	struct koda_strv env;
+	struct koda_proc proxy;
+	int control; /* -1: no proxy runs */
+	unsigned int starts;
+	uint32_t next_id;
+	struct koda_member *members;
+};
+
+/* With the lock held: takes everything that the proxy has said and gives it to whom it concerns. */
+void koda_egress_listen(struct koda_egress *egress);
+/* With the lock held: somebody wants to connect to this member. */
+void koda_egress_serve(struct koda_member *member);
+/* With the lock held. */
+KODA_CHECK int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind,
+				 const int *fds, size_t count, struct koda_error *err);
+
+#endif
