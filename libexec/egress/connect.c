@@ -129,8 +129,7 @@ static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 
 static bool has_target(const struct koda_conn *conn)
 {
-	(void)conn;
-	return true;
+	return !koda_reach_is_asking(conn);
 }
 
 static const struct koda_phase connecting = {

@@ -9,6 +9,8 @@
 /* A whole head has to fit, and a little more so that one too many is seen as such. */
 #define IN_MAX  (EGRESS_HEAD_MAX + 1024)
 #define OUT_MAX ((size_t)64 * 1024)
+/* Room for one read of a body; a side that has sent nothing holds none. */
+#define CHUNK 32768
 /* Steps before others have their turn. */
 #define TURN_STEPS 64
 
@@ -364,7 +366,7 @@ static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 
 static bool has_target(const struct koda_conn *conn)
 {
-	return conn->origin.fd >= 0 || conn->reach;
+	return (conn->origin.fd >= 0 || conn->reach) && !koda_reach_is_asking(conn);
 }
 
 static const struct koda_phase phase = {
@@ -393,5 +395,7 @@ void koda_http_begin(struct koda_conn *conn)
 	http->began = conn->began;
 	conn->phase = &phase;
 	conn->state = http;
+	conn->in.first = CHUNK;
+	http->from_origin.first = CHUNK;
 	step_all(conn);
 }

@@ -9,7 +9,7 @@
 /* Makes room for more bytes behind what is held, at least want of them. */
 static int make_room(struct koda_input *in, size_t want)
 {
-	size_t cap = in->cap ? in->cap : FIRST_SIZE;
+	size_t cap = in->cap ? in->cap : in->first ? in->first : FIRST_SIZE;
 	char *bytes;
 
 	if (in->at > 0) {
@@ -71,5 +71,5 @@ void koda_input_take(struct koda_input *in, size_t len)
 void koda_input_clear(struct koda_input *in)
 {
 	free(in->bytes);
-	*in = (struct koda_input){ 0 };
+	*in = (struct koda_input){ .first = in->first };
 }

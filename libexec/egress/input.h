@@ -12,6 +12,7 @@ struct koda_input {
 	uint32_t at;
 	uint32_t len;
 	uint32_t cap;
+	uint32_t first; /* what to begin with; 0: enough for an ordinary head */
 };
 
 static inline struct koda_span koda_input_span(const struct koda_input *in)

@@ -29,13 +29,18 @@ static void go_on(struct koda_conn *conn)
 {
 	switch (koda_flow_flush(&conn->down, conn->client.fd)) {
 	case KODA_FLOW_DONE:
-		if (!conn->down.shut)
+		if (!conn->down.shut) {
 			(void)shutdown(conn->client.fd, SHUT_WR);
+			koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.linger,
+					  &conn->deadline);
+		}
 		conn->down.shut = true;
 		drain(conn);
 		break;
 	case KODA_FLOW_WAITS:
 	case KODA_FLOW_GOES_ON:
+		/* The end of a long response; a slow reader gets it all. */
+		koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 		break;
 	case KODA_FLOW_BROKEN:
 		koda_conn_end(conn);
@@ -67,7 +72,6 @@ void koda_last_begin(struct koda_conn *conn, struct koda_span bytes)
 	conn->phase = &last;
 	koda_conn_drop_origin(conn);
 	koda_input_clear(&conn->in);
-	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.linger, &conn->deadline);
 	if (koda_flow_send(&conn->down, conn->client.fd, bytes.ptr, bytes.len) < 0)
 		koda_conn_end(conn);
 	else

@@ -296,10 +296,26 @@ static void ask(struct koda_conn *conn)
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.ask, &conn->reach->deadline);
 }
 
+/* By the rules that are in force now. */
+static void decide(struct koda_conn *conn, bool asked)
+{
+	struct koda_deal *deal = &conn->deal;
+
+	koda_ruleset_unref(deal->ruleset);
+	deal->ruleset = koda_ruleset_ref(conn->tenant->ruleset);
+	deal->decision = koda_decide_host(deal->ruleset->rules, &deal->target);
+	deal->asked = asked && deal->decision.reason == KODA_EGRESS_NOT_LISTED;
+	if (deal->asked || deal->decision.reason == KODA_EGRESS_OK)
+		resolve(conn);
+	else if (deal->decision.reason == KODA_EGRESS_NOT_LISTED && conn->tenant->can_ask)
+		ask(conn);
+	else
+		finish(conn, deal->decision.reason);
+}
+
 void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
 		      void (*done)(struct koda_conn *conn, enum koda_egress_reason reason))
 {
-	struct koda_deal *deal = &conn->deal;
 	struct koda_reach *reach = calloc(1, sizeof(*reach));
 
 	if (!reach) {
@@ -314,16 +330,12 @@ void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
 	koda_deadline_init(&reach->deadline);
 	koda_deadline_init(&reach->attempt);
 	conn->reach = reach;
-	koda_ruleset_unref(deal->ruleset);
-	deal->ruleset = koda_ruleset_ref(conn->tenant->ruleset);
-	deal->decision = koda_decide_host(deal->ruleset->rules, &deal->target);
-	deal->asked = false;
-	if (deal->decision.reason == KODA_EGRESS_OK)
-		resolve(conn);
-	else if (deal->decision.reason == KODA_EGRESS_NOT_LISTED && conn->tenant->can_ask)
-		ask(conn);
-	else
-		finish(conn, deal->decision.reason);
+	decide(conn, false);
+}
+
+bool koda_reach_is_asking(const struct koda_conn *conn)
+{
+	return conn->reach && conn->reach->question != 0;
 }
 
 void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow)
@@ -335,12 +347,11 @@ void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow
 			continue;
 		conn->reach->question = 0;
 		koda_deadline_clear(&conn->reach->deadline);
-		if (!allow) {
+		/* The rules may have changed while a person was thinking. */
+		if (allow)
+			decide(conn, true);
+		else
 			finish(conn, KODA_EGRESS_ASK_DENIED);
-			return;
-		}
-		conn->deal.asked = true;
-		resolve(conn);
 		return;
 	}
 }

@@ -25,6 +25,8 @@ void koda_reach_origin(struct koda_conn *conn);
 /* Stops without calling done. Nothing happens if there is none. */
 void koda_reach_cancel(struct koda_conn *conn);
 
+/* Is it waiting for the host's answer? Then nothing is decided that new rules could change. */
+bool koda_reach_is_asking(const struct koda_conn *conn);
 /* The host's answer to a question. */
 void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow);
 /* For the queues. */

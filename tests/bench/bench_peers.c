@@ -123,16 +123,46 @@ static int relay_connect(struct side *client, int set)
 	return add(set, origin->fd, origin, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
+/* Pipes that are empty, for the next connection. */
+static struct {
+	int ends[4096][2];
+	size_t count;
+} pool;
+
+static int take_pipe(int ends[2])
+{
+	if (pool.count > 0) {
+		pool.count--;
+		ends[0] = pool.ends[pool.count][0];
+		ends[1] = pool.ends[pool.count][1];
+		return 0;
+	}
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+		return -1;
+	(void)fcntl(ends[1], F_SETPIPE_SZ, CHUNK);
+	return 0;
+}
+
+static void give_pipe(const struct side *side)
+{
+	if (side->pipe[0] < 0)
+		return;
+	if (side->piped == 0 && pool.count < 4096) {
+		pool.ends[pool.count][0] = side->pipe[0];
+		pool.ends[pool.count++][1] = side->pipe[1];
+		return;
+	}
+	(void)close(side->pipe[0]);
+	(void)close(side->pipe[1]);
+}
+
 /* Moves what there is from one side to the other. -1: the end. */
 static int relay_move(struct side *from)
 {
 	struct side *to = from->other;
 
-	if (from->pipe[0] < 0) {
-		if (pipe2(from->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
-			return -1;
-		(void)fcntl(from->pipe[1], F_SETPIPE_SZ, CHUNK);
-	}
+	if (from->pipe[0] < 0 && take_pipe(from->pipe) < 0)
+		return -1;
 	for (;;) {
 		ssize_t n;
 
@@ -176,8 +206,7 @@ static void relay_event(struct side *side, uint32_t events, int set)
 		return;
 	for (int i = 0; i < 2; i++) {
 		(void)close(pair[i].fd);
-		(void)close(pair[i].pipe[0]);
-		(void)close(pair[i].pipe[1]);
+		give_pipe(&pair[i]);
 	}
 	pair->dead = 1;
 }
