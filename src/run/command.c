@@ -132,7 +132,7 @@ static int allow_way_out(struct koda_sandbox *sandbox, struct koda_command *comm
 {
 	int r = KODA_OK;
 
-	if (!koda_policy_has_network(sandbox->policy))
+	if (!koda_policy_has_network(sandbox->policy) || sandbox->backend == &koda_backend_none)
 		return KODA_OK;
 	if (!sandbox->egress)
 		r = koda_egress_new((const char *const *)sandbox->host_env.items, &sandbox->egress,

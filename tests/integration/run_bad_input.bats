@@ -172,9 +172,9 @@ nothing_ran() {
 
 @test "no Landlock" {
 	lacking landlock_create_ruleset EOPNOTSUPP
-	nothing_ran 'Landlock is not available' 'add it to lsm='
+	nothing_ran 'Landlock is switched off' 'add landlock to the lsm='
 	lacking landlock_create_ruleset ENOSYS
-	nothing_ran 'Landlock is not available' 'use Linux 5.13 or newer'
+	nothing_ran 'the kernel has no Landlock' 'use a kernel of version 5.13 or later'
 }
 
 @test "no system-call filters" {
