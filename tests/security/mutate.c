@@ -148,6 +148,18 @@ static void launch(const struct bench *bench, int plan, int out, int status_end,
 		give_up("wait for the launcher", &err);
 }
 
+/* How it ended; what comes before, a listener say, is of no interest here. */
+static struct koda_report last_report(int status)
+{
+	struct koda_report report = { 0 };
+
+	while (read(status, &report, sizeof(report)) == (ssize_t)sizeof(report))
+		if (report.kind == KODA_REPORT_SETUP_FAILED ||
+		    report.kind == KODA_REPORT_EXEC_FAILED || report.kind == KODA_REPORT_EXITED)
+			return report;
+	return (struct koda_report){ 0 };
+}
+
 /* What the probe said, or the launcher's report if it refused; owned by the caller. */
 static char *run(const struct bench *bench, const struct change *change)
 {
@@ -158,7 +170,7 @@ static char *run(const struct bench *bench, const struct change *change)
 	koda_auto_fd int life = -1;
 	koda_auto_fd int life_end = -1;
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
-	struct koda_report report = { 0 };
+	struct koda_report report;
 	struct koda_error err = { 0 };
 	const char go = KODA_LIFE_PLAN;
 	char *said = NULL;
@@ -170,12 +182,7 @@ static char *run(const struct bench *bench, const struct change *change)
 		give_up("send the plan", &err);
 	launch(bench, plan, out, status_end, life_end);
 	koda_fd_close(&status_end);
-	/* What it hands out on the way is not its last word. */
-	do {
-		report = (struct koda_report){ 0 };
-	} while (read(status, &report, sizeof(report)) == (ssize_t)sizeof(report) &&
-		 (report.kind == KODA_REPORT_LISTENER || report.kind == KODA_REPORT_TERMINAL ||
-		  report.kind == KODA_REPORT_LIMIT));
+	report = last_report(status);
 	(void)lseek(out, 0, SEEK_SET);
 	if (koda_fd_read_all(out, &text, &err) < 0)
 		give_up("read the answers", &err);
