@@ -133,8 +133,13 @@ static int load_table_home(struct koda_site *site, struct koda_error *err)
 	char uid[16];
 	int r = KODA_OK;
 
-	if (fd < 0 || koda_fd_read_all(fd, &text, NULL) < 0 || !text.ptr)
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return KODA_OK;
+	if (fd < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, "/etc/passwd", "cannot be read");
+	r = koda_fd_read_all(fd, &text, err);
+	if (r < 0 || !text.ptr)
+		return r;
 	(void)snprintf(uid, sizeof(uid), "%u", getuid());
 	for (char *line = text.ptr; line && *line && !site->table_home && r == KODA_OK;) {
 		char *end = strchr(line, '\n');
