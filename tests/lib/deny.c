@@ -21,6 +21,7 @@ static const struct {
 	{ "openat2", SYS_openat2 },
 	{ "pidfd_open", SYS_pidfd_open },
 	{ "seccomp", SYS_seccomp },
+	{ "socket", SYS_socket },
 };
 
 static const struct {
