@@ -198,6 +198,7 @@ static int has_nothing(void *arg)
 
 	(void)arg;
 	KODA_CHILD_CHECK(dup2(2, 3) == 3 && dup2(2, 77) == 77);
+	KODA_CHILD_CHECK(koda_lock_descriptors(&err) == KODA_OK);
 	KODA_CHILD_CHECK(koda_lock_process(&files, &err) == KODA_OK);
 	KODA_CHILD_CHECK(fcntl(77, F_GETFD) < 0 && fcntl(3, F_GETFD) == FD_CLOEXEC);
 	KODA_CHILD_CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
