@@ -93,6 +93,19 @@ KODA_CHECK int koda_plan_print(const struct koda_plan *plan, struct koda_buf *ou
 KODA_CHECK int koda_plan_json(const struct koda_plan *plan, struct koda_buf *out,
 			      struct koda_error *err);
 
+/* The marked paths of a rule set, shallow ones first; the same depth by bytes (order.c). Owned by
+ * the caller, paths borrowed from the rules. Fails: NOMEM. */
+struct koda_marked {
+	struct koda_span path;
+	size_t depth;
+	bool has_hole; /* something below is readable by a hole */
+};
+
+KODA_CHECK int koda_plan_order(const struct koda_rules *rules, struct koda_marked **ret_list,
+			       size_t *ret_count, struct koda_error *err);
+/* The directory above; of "/" itself. */
+struct koda_span koda_plan_parent(struct koda_span path);
+
 /* The parts of koda_plan_make. */
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);

@@ -57,21 +57,12 @@ static enum state state_of(const struct planner *p, struct koda_span path,
 	return write.why == KODA_WHY_CACHE ? STATE_COPIED : STATE_WRITABLE;
 }
 
-static struct koda_span parent_of(struct koda_span path)
-{
-	while (path.len > 1 && path.ptr[path.len - 1] != '/')
-		path.len--;
-	if (path.len > 1)
-		path.len--;
-	return path;
-}
-
 /* Does path lie in a private directory, outside everything that is bound into it? */
 static bool is_private(const struct planner *p, struct koda_span path)
 {
 	bool inside = koda_plan_is_own(path);
 
-	for (; inside && path.len > 1; path = parent_of(path))
+	for (; inside && path.len > 1; path = koda_plan_parent(path))
 		if (koda_set_find(&p->mounted, path) != KODA_SET_NONE)
 			return false;
 	return inside;
@@ -119,7 +110,7 @@ static const char *neutral_contents(struct koda_verdict reason)
 
 	if (reason.why != KODA_WHY_GIT)
 		return NULL;
-	name = koda_span_skip(name, parent_of(name).len + (parent_of(name).len > 1));
+	name = koda_span_skip(name, koda_plan_parent(name).len + (koda_plan_parent(name).len > 1));
 	return koda_span_is(name, "commondir") ? ".\n" : "";
 }
 
@@ -141,7 +132,7 @@ static int hold(struct planner *p, struct koda_span path, const char *contents,
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by the length of the path */
 static int anchor(struct planner *p, struct koda_span path, const char *why)
 {
-	struct koda_span above = parent_of(path);
+	struct koda_span above = koda_plan_parent(path);
 	struct koda_look look = { .thing = KODA_THING_MISSING };
 	struct koda_verdict reason;
 	int r;
@@ -168,7 +159,7 @@ static int first_missing(struct planner *p, struct koda_span path, struct koda_s
 	*ret_missing = path;
 	while (path.len > 1 && r == KODA_OK && look.thing == KODA_THING_MISSING) {
 		*ret_missing = path;
-		path = parent_of(path);
+		path = koda_plan_parent(path);
 		r = look_at(p, path, &look);
 	}
 	return r;
@@ -236,8 +227,8 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	struct koda_verdict reason;
 	struct koda_verdict above;
 	enum state state = state_of(p, path, &reason);
-	enum state around = state_of(p, parent_of(path), &above);
-	bool private = is_private(p, parent_of(path));
+	enum state around = state_of(p, koda_plan_parent(path), &above);
+	bool private = is_private(p, koda_plan_parent(path));
 	struct koda_look look;
 	char why[512];
 	int r;
@@ -274,70 +265,15 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	return add(p, KODA_OP_HOLE, path, &look, why);
 }
 
-/* The marked paths, shallow ones first; the same depth by bytes. */
-struct entry {
-	struct koda_span path;
-	size_t depth;
-	bool has_hole;
-};
-
-static int by_depth(const void *a, const void *b)
-{
-	const struct entry *x = a;
-	const struct entry *y = b;
-
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	return strcmp(x->path.ptr, y->path.ptr);
-}
-
-static size_t depth_of(struct koda_span path)
-{
-	size_t depth = 0;
-
-	for (size_t i = 0; i < path.len; i++)
-		depth += path.ptr[i] == '/';
-	return path.len > 1 ? depth : 0;
-}
-
-/* Which hidden entries have something readable below them? */
-static int find_holes(struct planner *p, struct entry *entries, size_t count)
-{
-	koda_auto_set struct koda_set above = KODA_SET_INIT(KODA_LIST_BYTES_MAX);
-
-	for (size_t i = 0; i < count; i++) {
-		struct koda_verdict v = koda_rules_read(p->request->rules, entries[i].path.ptr,
-							entries[i].path.len);
-
-		if (v.why != KODA_WHY_READ_HOLE)
-			continue;
-		for (struct koda_span up = parent_of(entries[i].path); up.len > 1;
-		     up = parent_of(up))
-			if (koda_set_add(&above, up, NULL) < 0)
-				return koda_fail_nomem(p->err);
-	}
-	for (size_t i = 0; i < count; i++)
-		entries[i].has_hole = koda_set_find(&above, entries[i].path) != KODA_SET_NONE;
-	return KODA_OK;
-}
-
 static int plan_rules(struct planner *p)
 {
-	const struct koda_set *marked = koda_rules_marked(p->request->rules);
-	koda_auto_free struct entry *entries = calloc(marked->count + 1, sizeof(*entries));
-	int r;
+	koda_auto_free struct koda_marked *marked = NULL;
+	size_t count = 0;
+	int r = koda_plan_order(p->request->rules, &marked, &count, p->err);
 
-	if (!entries)
-		return koda_fail_nomem(p->err);
-	for (size_t i = 0; i < marked->count; i++) {
-		entries[i].path = koda_set_get(marked, i);
-		entries[i].depth = depth_of(entries[i].path);
-	}
-	qsort(entries, marked->count, sizeof(*entries), by_depth);
-	r = find_holes(p, entries, marked->count);
-	for (size_t i = 0; i < marked->count && r == KODA_OK; i++)
-		if (entries[i].path.len > 1)
-			r = plan_path(p, entries[i].path, entries[i].has_hole);
+	for (size_t i = 0; i < count && r == KODA_OK; i++)
+		if (marked[i].path.len > 1)
+			r = plan_path(p, marked[i].path, marked[i].has_hole);
 	return r;
 }
 
