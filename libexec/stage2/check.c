@@ -16,7 +16,11 @@ static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "u
 
 #define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))
 
+/* The first ones are not those either in which the view was built. */
+#define NAMESPACES_SECLUDED 2
+
 static ino_t outside[NAMESPACES];
+static ino_t of_view[NAMESPACES_SECLUDED];
 
 static ino_t namespace_inode(const char *name)
 {
@@ -33,6 +37,12 @@ void koda_check_remember_namespaces(void)
 {
 	for (size_t i = 0; i < NAMESPACES; i++)
 		outside[i] = namespace_inode(namespaces[i]);
+}
+
+void koda_check_remember_view(void)
+{
+	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
+		of_view[i] = namespace_inode(namespaces[i]);
 }
 
 /* The line of /proc/self/status must be there and say exactly this. */
@@ -101,6 +111,10 @@ void koda_check_locked(const struct plan *plan)
 		if (namespace_inode(namespaces[i]) == outside[i])
 			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
 					 0);
+	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
+		if (namespace_inode(namespaces[i]) == of_view[i])
+			koda_stage2_fail("self-check: still where the view was built",
+					 namespaces[i], 0);
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_DENIED_WRITE)
 			check_denied_write(op.text1.ptr);

@@ -16,9 +16,14 @@
 #include "wire/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+
+/* How long a directory may be kept locked by others: ten seconds. */
+#define LOCK_WAIT_MS 2
+#define LOCK_TRIES   5000
 
 struct hold {
 	struct koda_op op; /* borrowed from the plan */
@@ -40,6 +45,24 @@ static size_t parent_len(const struct hold *hold)
 	return (size_t)(hold->name - hold->op.text1.ptr) - 1;
 }
 
+/* Somebody who removes placeholders holds the lock for a moment. A command of another sandbox that
+ * can read the directory can hold it longer, but not for ever, and not against the runner's will.
+ */
+static void lock_shared(int fd, const char *path)
+{
+	struct pollfd life = { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN };
+
+	for (int tries = 0; flock(fd, LOCK_SH | LOCK_NB) < 0; tries++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			koda_stage2_fail("lock the directory of a protected name", path, errno);
+		if (tries == LOCK_TRIES)
+			koda_stage2_fail("somebody keeps the directory locked", path, EBUSY);
+		/* Only its end is waited for: messages keep. */
+		if (poll(&life, 1, LOCK_WAIT_MS) > 0 && (life.revents & (POLLHUP | POLLERR)))
+			koda_stage2_fail("the runner is gone", "", 0);
+	}
+}
+
 /* The directory, reached without following any link, and locked. */
 static int lock_parent(const struct hold *hold)
 {
@@ -55,8 +78,9 @@ static int lock_parent(const struct hold *hold)
 	parent[len] = '\0';
 	fd = sys_openat2(AT_FDCWD, len ? parent : "/", O_RDONLY | O_DIRECTORY,
 			 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (fd < 0 || flock(fd, LOCK_SH) < 0)
-		koda_stage2_fail("open and lock the directory of a protected name", path, errno);
+	if (fd < 0)
+		koda_stage2_fail("open the directory of a protected name", path, errno);
+	lock_shared(fd, path);
 	return fd;
 }
 
@@ -160,14 +184,12 @@ static bool is_last(int parent, bool wait)
 	return flock(parent, LOCK_UN) == 0 && flock(parent, LOCK_EX | (wait ? 0 : LOCK_NB)) == 0;
 }
 
-static void remove_in(int parent, bool only_extra)
+static void remove_in(int parent)
 {
 	for (size_t i = hold_count; i-- > 0;) {
 		struct hold *hold = &holds[i];
 
 		if (hold->parent != parent || !hold->made)
-			continue;
-		if (only_extra && !(hold->op.flags & KODA_OP_EXTRA))
 			continue;
 		if (is_placeholder(hold))
 			(void)unlinkat(parent, hold->name, 0);
@@ -175,27 +197,16 @@ static void remove_in(int parent, bool only_extra)
 	}
 }
 
-static bool has_extra(int parent)
-{
-	for (size_t i = 0; i < hold_count; i++)
-		if (holds[i].parent == parent && holds[i].made &&
-		    (holds[i].op.flags & KODA_OP_EXTRA))
-			return true;
-	return false;
-}
-
-/* Others still run here. Every run has the same placeholders for the floor's names, and the last
- * one removes them; those of this run's own rules nobody else knows, so a process stays behind
- * until it may remove them. */
+/* Others have the directory locked: runs that go on, which need the placeholders, or a command of
+ * another sandbox that only wants them left behind. A process waits for whoever it is. */
 static void leave_to_others(int parent)
 {
-	if (!has_extra(parent) || fork() != 0)
+	if (fork() != 0)
 		return;
-	(void)close(0);
 	(void)close(KODA_STAGE2_STATUS_FD);
 	(void)close(KODA_STAGE2_LIFE_FD);
 	if (is_last(parent, true))
-		remove_in(parent, true);
+		remove_in(parent);
 	_exit(0);
 }
 
@@ -207,7 +218,7 @@ void koda_hold_undo(void)
 		if (!holds[i].made)
 			continue;
 		if (is_last(parent, false))
-			remove_in(parent, false);
+			remove_in(parent);
 		else
 			leave_to_others(parent);
 		for (size_t k = i; k < hold_count; k++)

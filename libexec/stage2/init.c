@@ -14,8 +14,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -24,32 +22,6 @@
 
 /* Connections that wait for the proxy to be started. */
 #define BACKLOG 1024
-
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		koda_stage2_fail("write", path, errno);
-	(void)close(fd);
-}
-
-/* The same user and group inside as outside, and nobody else. */
-static void map_user(uid_t uid, gid_t gid)
-{
-	char map[64];
-
-	/* An undumpable process's files in /proc belong to root, these among them. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		koda_stage2_fail("become dumpable", "", errno);
-	write_file("/proc/self/setgroups", "deny");
-	(void)snprintf(map, sizeof(map), "%u %u 1\n", uid, uid);
-	write_file("/proc/self/uid_map", map);
-	(void)snprintf(map, sizeof(map), "%u %u 1\n", gid, gid);
-	write_file("/proc/self/gid_map", map);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		koda_stage2_fail("become undumpable", "", errno);
-}
 
 static void raise_loopback(void)
 {
@@ -139,17 +111,22 @@ static struct go wait_for_guardian(int guardian_fd)
 	return go;
 }
 
-/* What no plan can change. The runner is still making it meanwhile. */
-static void prepare(uid_t user, gid_t group)
+/* Gaining capabilities, as by a new user namespace, undoes it. */
+static void tie_to_guardian(void)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		koda_stage2_fail("tie init to the guardian", "", errno);
-	map_user(user, group);
+}
+
+/* What no plan can change. The runner is still making it meanwhile. */
+static void prepare(uid_t user, gid_t group)
+{
+	tie_to_guardian();
+	koda_user_map(user, group);
 	koda_view_prepare();
 	raise_loopback();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);
-	koda_lock_bounding_set();
 }
 
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
@@ -172,6 +149,9 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	open_way_out(&plan);
 	koda_terminal_open(&plan);
 	/* Before there is a command: once it runs, nothing may fail any more. */
+	koda_check_remember_view();
+	koda_user_seclude(user, group);
+	tie_to_guardian();
 	koda_lock_privileges();
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);

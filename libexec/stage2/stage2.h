@@ -60,6 +60,11 @@ void koda_cgroup_close(void);
  * on when guardian_fd has a struct go. */
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
+/* User namespaces (user.c): the same user and group inside as outside, and nobody else; a copy of
+ * the view in which every mount is locked to what it covers. */
+void koda_user_map(uid_t uid, gid_t gid);
+void koda_user_seclude(uid_t uid, gid_t gid);
+
 /* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
  * place of its streams, the command takes control of it. */
 void koda_terminal_open(const struct plan *plan);
@@ -87,6 +92,8 @@ void koda_lock_filter(const struct plan *plan);
 void koda_check_locked(const struct plan *plan);
 /* Remembers the namespaces of the guardian, to be compared with later. */
 void koda_check_remember_namespaces(void);
+/* Remembers those in which the view was built: the command must not be in them either. */
+void koda_check_remember_view(void);
 
 /* Becomes the command (command.c). */
 _Noreturn void koda_command_main(const struct plan *plan);

@@ -107,12 +107,6 @@ static uint64_t sum_processes(uint64_t (*count)(const char *pid))
 	return sum;
 }
 
-static uint64_t count_one(const char *pid)
-{
-	(void)pid;
-	return 1;
-}
-
 /* /proc/PID/name as text; false if the process is gone or closed to us. */
 static bool read_about(const char *pid, const char *name, char *out, size_t size)
 {
@@ -127,6 +121,17 @@ static bool read_about(const char *pid, const char *name, char *out, size_t size
 		(void)close(fd);
 	out[n > 0 ? n : 0] = '\0';
 	return n > 0;
+}
+
+/* The kernel's own limit counts threads, and so does this. */
+static uint64_t count_threads(const char *pid)
+{
+	static const char name[] = "\nThreads:";
+	char text[4096];
+	const char *at;
+
+	at = read_about(pid, "status", text, sizeof(text)) ? strstr(text, name) : NULL;
+	return at ? strtoull(at + sizeof(name) - 1, NULL, 10) : 1;
 }
 
 /* Everything resident, pages shared with others included. */
@@ -205,7 +210,7 @@ void koda_watch_look(void)
 
 	if (watched.processes && now >= watched.processes_at) {
 		watched.processes_at = now + PROCESSES_MS;
-		if (sum_processes(count_one) > watched.processes)
+		if (sum_processes(count_threads) > watched.processes)
 			end_all(KODA_REPORT_LIMIT_PROCESSES);
 	}
 	if (watched.memory && now >= watched.memory_at)

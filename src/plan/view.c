@@ -114,12 +114,9 @@ static const char *neutral_contents(struct koda_verdict reason)
 	return koda_span_is(name, "commondir") ? ".\n" : "";
 }
 
-static int hold(struct planner *p, struct koda_span path, const char *contents,
-		struct koda_verdict reason, const char *why)
+static int hold(struct planner *p, struct koda_span path, const char *contents, const char *why)
 {
-	bool always = reason.why == KODA_WHY_PROJECT_NAME || reason.why == KODA_WHY_GIT;
 	struct koda_op op = { .kind = contents ? KODA_OP_HOLD_FILE : KODA_OP_HOLD,
-			      .flags = always ? 0 : KODA_OP_EXTRA,
 			      .text1 = path,
 			      .text2 = koda_span_of(contents ? contents : "") };
 
@@ -178,7 +175,7 @@ static int reserve(struct planner *p, struct koda_span path, enum state state,
 		contents = NULL;
 	if (r < 0 || koda_set_find(&p->mounted, missing) != KODA_SET_NONE)
 		return r;
-	r = hold(p, missing, contents, reason, why);
+	r = hold(p, missing, contents, why);
 	if (r < 0)
 		return r;
 	return add(p, state == STATE_HIDDEN && contents ? KODA_OP_MASK : KODA_OP_READONLY, missing,

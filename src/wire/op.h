@@ -75,10 +75,8 @@ struct koda_op {
 /* Flag of a mount op: the tree is cloned when its turn comes, from the view made so far; what is
  * missing there is made, if it is in a file system of the sandbox's own. */
 #define KODA_OP_LATE 1U
-/* Flag of a placeholder: not every run in this project would have it. */
-#define KODA_OP_EXTRA 8U
 /* Flag of a mask: what it hides may be gone by then, which is as good. */
-#define KODA_OP_FLEETING 16U
+#define KODA_OP_FLEETING 4U
 /* Size of a cache that cannot be a copy and is an empty directory in memory instead. */
 #define KODA_OP_CACHE_BYTES (1024ULL << 20)
 /* Flag of a tmpfs: read-only once everything is in place. */

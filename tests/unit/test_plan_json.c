@@ -39,11 +39,8 @@ static const struct {
 	    .text1 = TEXT("/t") },
 	  "{\"op\":\"tmpfs\",\"path\":\"/t\",\"bytes\":9,\"mode\":\"0755\","
 	  "\"flags\":[\"closed\",1048576],\"why\":\"rule\"}" },
-	{ { .kind = KODA_OP_HOLD_FILE,
-	    .flags = KODA_OP_EXTRA,
-	    .text1 = TEXT("/h"),
-	    .text2 = TEXT("x\n") },
-	  "{\"op\":\"hold-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\",\"flags\":[\"extra\"],"
+	{ { .kind = KODA_OP_HOLD_FILE, .text1 = TEXT("/h"), .text2 = TEXT("x\n") },
+	  "{\"op\":\"hold-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\","
 	  "\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_OVERLAY, .text1 = TEXT("/c"), .text2 = TEXT("/u") },
 	  "{\"op\":\"overlay\",\"path\":\"/c\",\"onto\":\"/u\",\"why\":\"rule\"}" },

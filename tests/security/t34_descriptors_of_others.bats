@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # project comes from helper.bash
+# T-34: descriptors from another sandbox show what its view covered, once it is gone; a lock taken
+# from inside keeps other sandboxes from starting or from tidying up.
+
+setup() {
+	load helper
+	new_project
+	git -c init.defaultBranch=main init -q .
+	echo topsecret >"$elsewhere/secret"
+	cat >giver.py <<-'PY'
+		import array, os, socket, sys, time
+		s = socket.socket(socket.AF_UNIX)
+		for i in range(400):
+		    try:
+		        s.connect("chan")
+		        break
+		    except OSError:
+		        time.sleep(0.05)
+		fds = array.array("i", [os.open(p, os.O_PATH | os.O_DIRECTORY) for p in (".", "/")])
+		s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+		if sys.argv[1:] == ["stay"]:
+		    s.recv(1)
+	PY
+	cat >taker.py <<-'PY'
+		import array, os, socket, sys, time
+		secret = sys.argv[1]
+		s = socket.socket(socket.AF_UNIX)
+		s.bind("chan")
+		s.listen(1)
+		s.settimeout(30)
+		c, _ = s.accept()
+		_, anc, _, _ = c.recvmsg(10, 1000)
+		fds = array.array("i")
+		fds.frombytes(anc[0][2])
+		project, root = fds
+		c.recv(1)  # it has ended
+		time.sleep(1)  # and its namespaces are gone
+		os.unlink("chan")
+
+		def attempt(name, act):
+		    try:
+		        print(name, "done", act())
+		    except OSError as e:
+		        print(name, "refused", e.errno)
+
+		def write(path):
+		    os.write(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755, dir_fd=project), b"#")
+
+		attempt("plain", lambda: write("plain"))
+		attempt("hook", lambda: write(".git/hooks/pre-commit"))
+		attempt("envrc", lambda: write(".envrc"))
+		attempt("secret", lambda: os.read(os.open(secret[1:], 0, dir_fd=root), 50))
+		attempt("processes", lambda: sum(n.isdigit() for n in os.listdir(os.open("proc", 0, dir_fd=root))))
+	PY
+}
+
+teardown() {
+	end_background
+}
+
+@test "what another sandbox covered stays covered when it has gone" {
+	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" \
+		python3 taker.py "$elsewhere/secret" >"$BATS_TEST_TMPDIR/taken" 2>&1 </dev/null 3>&- &
+	taker=$!
+	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" python3 giver.py </dev/null
+	wait "$taker"
+	cat "$BATS_TEST_TMPDIR/taken"
+	# Twin: the descriptors work, for what the other sandbox could write.
+	grep -q '^plain done' "$BATS_TEST_TMPDIR/taken"
+	grep -q '^hook refused' "$BATS_TEST_TMPDIR/taken"
+	grep -q '^envrc refused' "$BATS_TEST_TMPDIR/taken"
+	grep -q '^secret refused' "$BATS_TEST_TMPDIR/taken"
+	[[ ! -e .git/hooks/pre-commit ]]
+	# Its processes are gone with it; the host's were never there.
+	run grep '^processes done' "$BATS_TEST_TMPDIR/taken"
+	[[ $status -ne 0 || ${output##* } -le 3 ]]
+}
+
+lock_for() {
+	local how=$1 seconds=$2
+	mkdir -p "$elsewhere/other"
+	(cd "$elsewhere/other" && exec "$KODA_BIN" run --wall-time 60 python3 -c '
+import fcntl, os, sys, time
+for path in sys.argv[3:]:
+    fcntl.flock(os.open(path, os.O_RDONLY), getattr(fcntl, sys.argv[1]))
+print("locked", flush=True)
+time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
+		>"$BATS_TEST_TMPDIR/locked" 2>&1 </dev/null 3>&- &
+	background+=("$!")
+	for ((i = 0; i < 200; i++)); do
+		grep -q locked "$BATS_TEST_TMPDIR/locked" && return
+		sleep 0.05
+	done
+	cat "$BATS_TEST_TMPDIR/locked"
+	return 1
+}
+
+@test "a lock from inside another sandbox does not outlast the wall time" {
+	lock_for LOCK_EX 20
+	start=$SECONDS
+	run "$KODA_BIN" run --wall-time 1 -c 'echo ran'
+	[[ $output != ran && $status -ne 0 ]] || { echo "$status $output"; false; }
+	((SECONDS - start < 15))
+	end_background
+	# Twin: without it the same command runs.
+	run "$KODA_BIN" run --wall-time 30 -c 'echo ran'
+	[[ $output == ran ]] || { echo "$status $output"; false; }
+}
+
+@test "a lock from inside another sandbox does not leave placeholders behind" {
+	lock_for LOCK_SH 3
+	"$KODA_BIN" run true </dev/null
+	for ((i = 0; i < 200; i++)); do
+		[[ ! -e .envrc && ! -e .git/commondir ]] && break
+		sleep 0.1
+	done
+	[[ -z $(git status --short --ignored | grep -v 'file\|\.py') ]]
+	[[ ! -e .envrc && ! -e .mcp.json && ! -e .git/commondir && ! -e .git/modules ]]
+}
