@@ -61,6 +61,11 @@ bool judge_can_fail(const struct trace_fault *fault, long nr)
 	/* Of what the runner looks at, these say that it is not there. They are believed. */
 	if (fault->role == TRACE_RUNNER && (fault->error == ENOENT || fault->error == EACCES))
 		return false;
+	/* And so is init, of what is to be hidden: a socket that is gone, a place that nobody
+	 * reaches. */
+	if (fault->role == TRACE_INIT && nr == SYS_openat2 &&
+	    (fault->error == ENOENT || fault->error == EACCES))
+		return false;
 	switch (nr) {
 	case SYS_close: /* lets go of the descriptor whatever it returns */
 	case SYS_getpid:
@@ -104,8 +109,19 @@ static const struct {
 	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
 	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
+	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
+	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
+	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
+	{ TRACE_GUARDIAN, SYS_recvfrom, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_poll, EINTR, "it is asked again" },
+	{ TRACE_GUARDIAN, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
+	{ TRACE_INIT, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
+	{ TRACE_INIT, SYS_prctl, EINVAL, "the answer to the first number that is no capability" },
+	{ TRACE_COMMAND, SYS_open, EACCES, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_open, EPERM, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_open, ENOENT, "Landlock grants nothing there" },
 	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
-	{ TRACE_INIT, SYS_openat2, ENOENT, "the mount point is looked for once more" },
 	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
 	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
@@ -294,6 +310,10 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 	/* To init, a command that is killed on the way is a command that is killed. */
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
+	/* Without a grant for the program it cannot be executed either. */
+	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_open &&
+	    fault->error == ENOENT && code == 126)
+		return NULL;
 	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_execve)
 		return code == 126 || code == 127 ? NULL : "not the status of a failed exec";
 	/* On the way to main libc gives up in its own way. */
