@@ -4,10 +4,11 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "policy/pem.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -78,16 +79,16 @@ static int open_ca(struct koda_member *member, const struct koda_policy *policy,
 		   struct koda_error *err)
 {
 	struct koda_span path = koda_policy_ca_bundle(policy);
-	koda_auto_free char *key = NULL;
+	koda_auto_buf struct koda_buf key = KODA_BUF_INIT(PATH_MAX);
+	int r;
 
 	if (!path.ptr)
 		return KODA_OK;
-	if (asprintf(&key, "%s.key", path.ptr) < 0) {
-		key = NULL;
-		return koda_fail_nomem(err);
-	}
+	r = koda_pem_key_path(path, &key, err);
+	if (r < 0)
+		return r;
 	/* The key lies in the same file or beside it; the proxy says if it is in neither. */
-	member->ca[1] = open(key, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	member->ca[1] = open(key.ptr, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return koda_fd_open_regular(path.ptr, &member->ca[0], err);
 }
 
