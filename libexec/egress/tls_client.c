@@ -163,7 +163,8 @@ static bool expect_host(SSL *ssl, const struct koda_host *host)
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
 						       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	return X509_VERIFY_PARAM_set1_host(param, host->name, host->len) == 1 &&
-	       SSL_set_tlsext_host_name(ssl, host->name) == 1;
+	       /* The macro drops const; the name is copied. */
+	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host->name) == 1;
 }
 
 int koda_tls_connect(struct koda_tls_client *client, const struct koda_host *host, uint16_t port,

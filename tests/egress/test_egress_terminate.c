@@ -145,7 +145,7 @@ static SSL *tls_over(int fd, X509 *trusted)
 	ssl = SSL_new(ctx);
 	SSL_CTX_free(ctx);
 	assert_true(SSL_set1_host(ssl, "localhost") == 1);
-	assert_true(SSL_set_tlsext_host_name(ssl, "localhost") == 1);
+	assert_true(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t) "localhost") == 1);
 	assert_true(SSL_set_fd(ssl, fd) == 1);
 	if (SSL_connect(ssl) == 1)
 		return ssl;

@@ -35,7 +35,8 @@ static void checks_the_server_name(void **state)
 		struct talk t;
 
 		if (row->name)
-			assert_true(SSL_set_tlsext_host_name(ssl, row->name) == 1);
+			assert_true(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)row->name) ==
+				    1);
 		SSL_set_connect_state(ssl);
 		KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &client, &err), err);
 		t = talk_of(client, accept_for(*state, "a.example"));
