@@ -265,7 +265,7 @@ static void pass_end(struct koda_relay *relay, struct koda_flow *flow, int to)
 {
 	give_pipe(relay, flow);
 	/* It may be gone already; then there is nobody to tell. */
-	if (!flow->shut)
+	if (!flow->shut && !flow->closes)
 		(void)shutdown(to, SHUT_WR);
 	flow->shut = true;
 }

@@ -47,6 +47,7 @@ struct koda_flow {
 	bool hung_up;  /* its end is near: a short read does not mean that it is empty */
 	bool ended;    /* the source's end was read */
 	bool shut;     /* and passed on */
+	bool closes;   /* closing passes the end on, right after this flow is done */
 };
 
 enum koda_flow_state {

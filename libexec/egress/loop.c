@@ -5,6 +5,7 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <time.h>
 #include <uv.h>
 
 #define BATCH    256
@@ -12,14 +13,22 @@
 
 struct koda_loop {
 	uv_loop_t uv;
-	uv_poll_t poll; /* our set, inside libuv's */
-	uv_idle_t busy; /* keeps libuv from sleeping while there are tasks */
-	uv_timer_t sweep;
 	int set;
+	bool stopped;
+	uint64_t now;
+	uint64_t next_sweep; /* 0: no deadline is set */
 	struct koda_link tasks;
 	struct koda_link queues;
 	struct epoll_event batch[BATCH];
 };
+
+static uint64_t clock_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 /* Once through what was posted until now; what is posted meanwhile waits for the next round. */
 static void run_tasks(struct koda_loop *loop)
@@ -40,98 +49,98 @@ static void run_tasks(struct koda_loop *loop)
 	}
 }
 
-static void on_busy(uv_idle_t *idle);
+static void sweep_queue(struct koda_queue *queue, uint64_t now)
+{
+	while (!koda_link_alone(&queue->head)) {
+		struct koda_deadline *first =
+			KODA_OUTER(struct koda_deadline, link, queue->head.next);
+
+		if (first->at > now)
+			break;
+		koda_link_remove(&first->link);
+		queue->expired(first);
+	}
+}
+
+static void sweep(struct koda_loop *loop)
+{
+	bool any = false;
+
+	for (struct koda_link *l = loop->queues.next; l != &loop->queues; l = l->next)
+		sweep_queue(KODA_OUTER(struct koda_queue, link, l), loop->now);
+	for (struct koda_link *l = loop->queues.next; l != &loop->queues; l = l->next)
+		any = any || !koda_link_alone(&KODA_OUTER(struct koda_queue, link, l)->head);
+	loop->next_sweep = any ? loop->now + SWEEP_MS : 0;
+}
+
+/* How long there is nothing to do unless something happens. */
+static int patience(const struct koda_loop *loop)
+{
+	uint64_t now;
+
+	if (!koda_link_alone(&loop->tasks))
+		return 0;
+	if (loop->next_sweep == 0)
+		return -1;
+	now = clock_ms();
+	return loop->next_sweep > now ? (int)(loop->next_sweep - now) : 0;
+}
 
 static void turn(struct koda_loop *loop)
 {
-	int n = epoll_wait(loop->set, loop->batch, BATCH, 0);
+	int n = epoll_wait(loop->set, loop->batch, BATCH, patience(loop));
 
+	loop->now = clock_ms();
 	for (int i = 0; i < n; i++) {
 		struct koda_watch *watch = loop->batch[i].data.ptr;
 
-		if (watch->fd >= 0)
+		if (!watch)
+			(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+		else if (watch->fd >= 0)
 			watch->ready(watch, loop->batch[i].events);
 	}
+	if (loop->next_sweep != 0 && loop->now >= loop->next_sweep)
+		sweep(loop);
 	run_tasks(loop);
-	if (!koda_link_alone(&loop->tasks))
-		(void)uv_idle_start(&loop->busy, on_busy);
-	else
-		(void)uv_idle_stop(&loop->busy);
-}
-
-static void on_busy(uv_idle_t *idle)
-{
-	turn(idle->data);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-	(void)status;
-	(void)events;
-	turn(poll->data);
-}
-
-static void on_sweep(uv_timer_t *timer)
-{
-	struct koda_loop *loop = timer->data;
-	uint64_t now = koda_loop_now(loop);
-	bool any = false;
-
-	for (struct koda_link *l = loop->queues.next; l != &loop->queues; l = l->next) {
-		struct koda_queue *queue = KODA_OUTER(struct koda_queue, link, l);
-
-		while (!koda_link_alone(&queue->head)) {
-			struct koda_deadline *first =
-				KODA_OUTER(struct koda_deadline, link, queue->head.next);
-
-			if (first->at > now)
-				break;
-			koda_link_remove(&first->link);
-			queue->expired(first);
-		}
-	}
-	for (struct koda_link *l = loop->queues.next; l != &loop->queues; l = l->next)
-		any = any || !koda_link_alone(&KODA_OUTER(struct koda_queue, link, l)->head);
-	if (!any)
-		(void)uv_timer_stop(timer);
 }
 
 int koda_loop_new(struct koda_loop **ret_loop, struct koda_error *err)
 {
+	struct epoll_event uv_event = { .events = EPOLLIN };
 	struct koda_loop *loop = calloc(1, sizeof(*loop));
 
 	if (!loop)
 		return koda_fail_nomem(err);
 	koda_link_init(&loop->tasks);
 	koda_link_init(&loop->queues);
+	loop->now = clock_ms();
 	loop->set = epoll_create1(EPOLL_CLOEXEC);
-	if (loop->set < 0 || uv_loop_init(&loop->uv) < 0) {
+	if (loop->set < 0 || uv_loop_init(&loop->uv) < 0 ||
+	    epoll_ctl(loop->set, EPOLL_CTL_ADD, uv_backend_fd(&loop->uv), &uv_event) < 0) {
 		koda_fd_close(&loop->set);
 		free(loop);
 		return koda_fail(err, KODA_E_SYS, errno, "cannot make an event loop");
 	}
-	loop->poll.data = loop->busy.data = loop->sweep.data = loop;
-	if (uv_poll_init(&loop->uv, &loop->poll, loop->set) < 0 ||
-	    uv_poll_start(&loop->poll, UV_READABLE, on_poll) < 0 ||
-	    uv_idle_init(&loop->uv, &loop->busy) < 0 || uv_timer_init(&loop->uv, &loop->sweep) < 0)
-		return koda_fail(err, KODA_E_SYS, 0, "cannot start an event loop");
 	*ret_loop = loop;
 	return KODA_OK;
 }
 
 void koda_loop_run(struct koda_loop *loop)
 {
-	(void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+	/* libuv puts its own descriptors into its set only when it runs. */
+	(void)uv_run(&loop->uv, UV_RUN_NOWAIT);
+	while (!loop->stopped)
+		turn(loop);
 }
 
 void koda_loop_stop(struct koda_loop *loop)
 {
-	uv_stop(&loop->uv);
+	loop->stopped = true;
 }
 
 uint64_t koda_loop_now(const struct koda_loop *loop)
 {
-	return uv_now(&loop->uv);
+	return loop->now;
 }
 
 void *koda_loop_uv(struct koda_loop *loop)
@@ -173,12 +182,8 @@ void koda_task_post(struct koda_loop *loop, struct koda_task *task,
 		    void (*run)(struct koda_task *task))
 {
 	task->run = run;
-	if (!koda_link_alone(&task->link))
-		return;
-	koda_link_append(&loop->tasks, &task->link);
-	/* Posted from a timer or a look-up, there is no batch at whose end it would be seen. */
-	if (!uv_is_active((uv_handle_t *)&loop->busy))
-		(void)uv_idle_start(&loop->busy, on_busy);
+	if (koda_link_alone(&task->link))
+		koda_link_append(&loop->tasks, &task->link);
 }
 
 void koda_task_cancel(struct koda_task *task)
@@ -206,8 +211,8 @@ void koda_deadline_set(struct koda_loop *loop, struct koda_queue *queue,
 	koda_link_remove(&deadline->link);
 	deadline->at = koda_loop_now(loop) + queue->ms;
 	koda_link_append(&queue->head, &deadline->link);
-	if (!uv_is_active((uv_handle_t *)&loop->sweep))
-		(void)uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+	if (loop->next_sweep == 0)
+		loop->next_sweep = loop->now + SWEEP_MS;
 }
 
 void koda_deadline_clear(struct koda_deadline *deadline)

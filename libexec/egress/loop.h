@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop: libuv, and one epoll set of our own inside it.
+ * The event loop: one epoll set, with libuv and its threads embedded for what blocks.
  *
  * Each socket is added to the set once, edge-triggered for both directions, and never touched
- * again; closing it removes it. So a tunnel costs two system calls of bookkeeping, not a dozen. Who
- * is told "readable" has to go on until the kernel says EAGAIN, or post a task to go on later.
+ * again; closing it removes it. So a tunnel costs two system calls of bookkeeping, where libuv's
+ * handles would cost a dozen. Who is told "readable" has to go on until the kernel says EAGAIN, or
+ * post a task to go on later.
  *
  * Deadlines of one kind all last equally long, so each kind is a queue in order of expiry, and one
  * slow timer looks at the heads.

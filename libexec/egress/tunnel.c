@@ -160,10 +160,13 @@ static bool fill_gate(struct koda_conn *conn)
 static void go_on(struct koda_conn *conn)
 {
 	struct koda_relay *relay = &conn->proxy->relay;
-	enum koda_flow_state down =
-		koda_flow_run(relay, &conn->down, conn->origin.fd, conn->client.fd);
+	enum koda_flow_state down;
 	enum koda_flow_state up = KODA_FLOW_WAITS;
 
+	/* Whichever ends second needs no word of its own. */
+	conn->down.closes = conn->up.shut;
+	down = koda_flow_run(relay, &conn->down, conn->origin.fd, conn->client.fd);
+	conn->up.closes = conn->down.shut;
 	if (!conn->gate_open && !fill_gate(conn))
 		return;
 	if (conn->gate_open)
