@@ -8,6 +8,7 @@
 #include "run/socket.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 static int bind_at(const char *path, int type)
@@ -129,6 +130,24 @@ static void relative_names_are_found(void **state)
 	assert_int_equal(koda_child_run(bind_relative, *state), 0);
 }
 
+/* Where the kernel does not tell the inodes, the table of names is left. */
+static int find_by_name(void *dir)
+{
+	struct koda_strv found = KODA_STRV_INIT;
+
+	KODA_CHILD_CHECK(bind_at(koda_in(dir, "s"), SOCK_STREAM) >= 0);
+	KODA_CHILD_CHECK(koda_child_block(SYS_sendto, EPERM));
+	KODA_CHILD_CHECK(koda_socket_find(dir, &found, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "s")));
+	koda_strv_clear(&found);
+	return 0;
+}
+
+static void names_are_enough_if_there_is_nothing_else(void **state)
+{
+	assert_int_equal(koda_child_run(find_by_name, *state), 0);
+}
+
 static void a_socket_that_nobody_has_bound_is_left_alone(void **state)
 {
 	koda_auto_strv struct koda_strv found = KODA_STRV_INIT;
@@ -147,6 +166,7 @@ int main(void)
 		KODA_SCRATCH_TEST(a_socket_that_moved_is_found),
 		KODA_SCRATCH_TEST(every_name_of_a_socket_is_found),
 		KODA_SCRATCH_TEST(relative_names_are_found),
+		KODA_SCRATCH_TEST(names_are_enough_if_there_is_nothing_else),
 		KODA_SCRATCH_TEST(a_socket_that_nobody_has_bound_is_left_alone),
 	};
 
