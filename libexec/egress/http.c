@@ -390,12 +390,11 @@ void koda_http_begin(struct koda_conn *conn)
 		koda_conn_end(conn);
 		return;
 	}
-	/* The greeting's deadline goes on: it is the same head. */
 	http->phase = EGRESS_PHASE_HEAD;
 	http->began = conn->began;
+	http->from_origin.first = CHUNK;
 	conn->phase = &phase;
 	conn->state = http;
 	conn->in.first = CHUNK;
-	http->from_origin.first = CHUNK;
 	step_all(conn);
 }

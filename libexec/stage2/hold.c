@@ -177,15 +177,13 @@ void koda_hold_all(const struct plan *plan)
 	(void)umask(mask); /* the command's own */
 }
 
-/* Letting go of the shared lock before asking for the exclusive one means that of several runs
- * that end together, one always gets it. */
-static bool is_last(int parent, bool wait)
+/* Removes what is in the directory, if nobody else has it locked. Letting go of the shared lock
+ * before asking for the exclusive one means that of several runs that end together, one always gets
+ * it. */
+static bool undo_in(int parent, bool wait)
 {
-	return flock(parent, LOCK_UN) == 0 && flock(parent, LOCK_EX | (wait ? 0 : LOCK_NB)) == 0;
-}
-
-static void remove_in(int parent)
-{
+	if (flock(parent, LOCK_UN) < 0 || flock(parent, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+		return false;
 	for (size_t i = hold_count; i-- > 0;) {
 		struct hold *hold = &holds[i];
 
@@ -195,34 +193,31 @@ static void remove_in(int parent)
 			(void)unlinkat(parent, hold->name, 0);
 		hold->made = false;
 	}
+	/* The descriptor may be shared with the process that stays. */
+	(void)flock(parent, LOCK_UN);
+	return true;
 }
 
-/* Others have the directory locked: runs that go on, which need the placeholders, or a command of
- * another sandbox that only wants them left behind. A process waits for whoever it is. */
-static void leave_to_others(int parent)
+/* True if nothing is left to remove. */
+static bool undo_all(bool wait)
 {
-	if (fork() != 0)
+	bool done = true;
+
+	for (size_t i = 0; i < hold_count; i++)
+		if (holds[i].made && !undo_in(holds[i].parent, wait))
+			done = false;
+	return done;
+}
+
+/* If others have a directory locked, they are runs that go on, which need the placeholders, or a
+ * command of another sandbox that only wants them left behind. A process waits for whoever it is,
+ * and holds no lock meanwhile. */
+void koda_hold_undo(void)
+{
+	if (undo_all(false) || fork() != 0)
 		return;
 	(void)close(KODA_STAGE2_STATUS_FD);
 	(void)close(KODA_STAGE2_LIFE_FD);
-	if (is_last(parent, true))
-		remove_in(parent);
+	(void)undo_all(true);
 	_exit(0);
-}
-
-void koda_hold_undo(void)
-{
-	for (size_t i = 0; i < hold_count; i++) {
-		int parent = holds[i].parent;
-
-		if (!holds[i].made)
-			continue;
-		if (is_last(parent, false))
-			remove_in(parent);
-		else
-			leave_to_others(parent);
-		for (size_t k = i; k < hold_count; k++)
-			if (holds[k].parent == parent)
-				holds[k].made = false;
-	}
 }
