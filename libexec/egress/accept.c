@@ -43,6 +43,12 @@ static void stop_full(struct koda_tenant *tenant)
 	tenant->proxy->full_count++;
 }
 
+static int take(const struct koda_tenant *tenant)
+{
+	/* cppcheck-suppress nullPointer; who it is does not matter */
+	return accept4(tenant->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
 /* With the reserve gone there is room for one more descriptor, just long enough to close it. */
 static void turn_away(struct koda_tenant *tenant)
 {
@@ -50,7 +56,7 @@ static void turn_away(struct koda_tenant *tenant)
 	int fd;
 
 	koda_fd_close(&proxy->reserve);
-	fd = accept4(tenant->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	fd = take(tenant);
 	koda_fd_close(&fd);
 	proxy->reserve = fcntl(KODA_EGRESS_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
 	tell_full(tenant, "no descriptors are left");
@@ -94,7 +100,7 @@ void koda_accept_more(struct koda_tenant *tenant)
 			stop_full(tenant);
 			return;
 		}
-		fd = accept4(tenant->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		fd = take(tenant);
 		if (fd < 0 && !recover(tenant, errno))
 			return;
 		if (fd >= 0)

@@ -7,6 +7,7 @@
 #include "lock.h"
 
 #include "base/diag.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,12 +168,15 @@ static int add_all(scmp_filter_ctx ctx)
 /* An attempt, and what the kernel says. */
 static int check_calls(struct koda_error *err)
 {
+	koda_auto_fd int fd = -1;
+
 	errno = 0;
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2 || syscall(SYS_personality, 0xffffffffUL) >= 0 ||
 	    errno != ENOSYS)
 		return koda_fail(err, KODA_E_SYS, 0, "the system-call filter did not take");
 	errno = 0;
-	if (socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0 || errno != ENOSYS)
+	fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 || errno != ENOSYS)
 		return koda_fail(err, KODA_E_SYS, 0, "the system-call filter has a hole");
 	return KODA_OK;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define PIPE_SIZE    ((size_t)1024 * 1024)
 #define PIPES_KEPT   16

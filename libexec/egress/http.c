@@ -196,14 +196,14 @@ static enum step act(struct koda_conn *conn, enum egress_event event,
 		return STEP_GONE;
 	case EGRESS_EV_WANT_ORIGIN:
 		reach(conn, &out->request);
-		return STEP_ON;
+		break;
 	case EGRESS_EV_LOG:
 		koda_conn_report_request(conn, &out->record, http->began);
 		http->began = koda_loop_now(conn->proxy->loop);
-		return STEP_ON;
+		break;
 	case EGRESS_EV_DROP_ORIGIN:
 		drop_origin(conn);
-		return STEP_ON;
+		break;
 	case EGRESS_EV_SHUT:
 	case EGRESS_EV_RAW:
 	case EGRESS_EV_CONNECT:
@@ -340,8 +340,8 @@ static void go_on(struct koda_conn *conn)
 
 static void on_late(struct koda_conn *conn)
 {
+	const struct egress_refusal why = koda_refusal(KODA_EGRESS_IDLE, koda_span_of(""));
 	struct http *http = conn->state;
-	struct egress_refusal why = koda_refusal(KODA_EGRESS_IDLE, koda_span_of(""));
 
 	if (http->phase == EGRESS_PHASE_HEAD) {
 		koda_deal_clear(conn);
