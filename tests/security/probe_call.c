@@ -2,12 +2,10 @@
 /* System calls, sockets, namespaces, other processes. */
 #include "probe.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -73,38 +71,6 @@ static int try_connect_unix(char **arg)
 static int try_connect_abstract(char **arg)
 {
 	return connect_unix(arg[0], 1);
-}
-
-/* ADDRESS PORT */
-static int try_connect_tcp(char **arg)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)probe_number(arg[1])) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int error;
-
-	if (fd < 0)
-		return errno;
-	if (inet_pton(AF_INET, arg[0], &address.sin_addr) != 1)
-		return EINVAL;
-	error = result(connect(fd, (struct sockaddr *)&address, sizeof(address)));
-	(void)close(fd);
-	return error;
-}
-
-static int try_bind_tcp(char **arg)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int error;
-
-	(void)arg;
-	if (fd < 0)
-		return errno;
-	error = result(bind(fd, (struct sockaddr *)&address, sizeof(address)));
-	(void)close(fd);
-	return error;
 }
 
 /* In a child, which then ends: what is tried may not be undone. */
@@ -369,8 +335,6 @@ const struct probe_entry probe_call_acts[] = {
 	{ "socket", 3, try_socket },
 	{ "connect-unix", 1, try_connect_unix },
 	{ "abstract-connect", 1, try_connect_abstract },
-	{ "connect-tcp", 2, try_connect_tcp },
-	{ "bind-tcp", 0, try_bind_tcp },
 	{ "unshare", 1, try_unshare },
 	{ "clone", 1, try_clone },
 	{ "clone3", 1, try_clone3 },
