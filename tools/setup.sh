@@ -15,6 +15,8 @@ packages=(
 	musl-tools linux-libc-dev
 	# manual, tests
 	scdoc libcmocka-dev bats libhttp-parser-dev
+	# clients of the proxy, and what they need
+	curl wget openssl
 	# what make bench compares with
 	bubblewrap nginx
 	# make lint

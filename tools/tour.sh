@@ -42,8 +42,11 @@ printf '\n# It writes neither outside of the project nor what git would run late
 expect 1 run -c 'touch "$HOME/oops"'
 expect 1 run -c 'touch .git/hooks/pre-commit'
 
-printf '\n# and reaches no host: its network is the loopback device alone.\n'
+printf '\n# and reaches no host directly: its network is the loopback device alone,\n'
 expect 1 run bash -c 'exec 9<>/dev/tcp/192.0.2.1/443'
+
+printf '\n# with a proxy in it that refuses whom the policy does not list, and says why.\n'
+expect 0 run curl -si http://example.org/
 
 printf '\n# It cannot hang for ever either, and what it started ends with it.\n'
 expect 124 run --wall-time 1 -c 'sleep 600 & sleep 600'
