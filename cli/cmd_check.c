@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/show.h"
 #include "policy/host.h"
+#include "run/authority.h"
 #include "run/hardlink.h"
 
 #include <koda/rules.h>
@@ -137,6 +138,8 @@ static int make_rules(struct cli_setup *setup, struct answer *answer, struct kod
 
 	if (r == KODA_OK)
 		r = koda_site_note_aliases(&setup->site, err);
+	if (r == KODA_OK)
+		r = koda_site_note_authority(&setup->site, setup->policy, err);
 	if (r == KODA_OK)
 		r = koda_site_note_hardlinks(&setup->site, setup->policy, err);
 	if (r < 0)

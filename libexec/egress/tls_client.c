@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "lru.h"
+#include "policy/pem.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -21,19 +22,12 @@ struct koda_tls_client {
 
 int koda_tls_open_trust(const char *named, int *ret_fd, struct koda_error *err)
 {
-	static const char *const places[] = {
-		"/etc/ssl/certs/ca-certificates.crt",                /* Debian, Arch, Gentoo */
-		"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* Fedora */
-		"/etc/pki/tls/certs/ca-bundle.crt",                  /* RHEL */
-		"/etc/ssl/ca-bundle.pem",                            /* SUSE */
-		"/etc/ssl/cert.pem",                                 /* Alpine, BSD */
-	};
 	int r = KODA_E_UNSUPPORTED;
 
 	if (named && *named)
 		return koda_fd_open_regular(named, ret_fd, err);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(places) && r < 0; i++)
-		r = koda_fd_open_regular(places[i], ret_fd, NULL);
+	for (const char *const *place = koda_pem_system_places; *place && r < 0; place++)
+		r = koda_fd_open_regular(*place, ret_fd, NULL);
 	if (r < 0)
 		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
 				 "the system has no file of trusted authorities "

@@ -171,6 +171,31 @@ int koda_tree_target(const char *path, bool is_dir, mode_t mode)
 	return koda_tree_open(path);
 }
 
+void koda_tree_file(const struct koda_op *op)
+{
+	const char *path = op->text1.ptr;
+	int target = koda_tree_target(path, false, 0755);
+	int fd = target < 0 ? -1 : sys_openat2(AT_FDCWD, path, O_WRONLY | O_NOFOLLOW, NO_LINKS);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		koda_stage2_fail("make the file", path, errno);
+	/* Found rather than made: nothing of the host's is ever written to. */
+	if (!is_ours(st.st_dev) || !S_ISREG(st.st_mode) || st.st_size != 0)
+		koda_stage2_fail("make the file", path, EEXIST);
+	for (size_t at = 0; at < op->text2.len;) {
+		ssize_t n = write(fd, op->text2.ptr + at, op->text2.len - at);
+
+		if (n <= 0)
+			koda_stage2_fail("write the file", path, n < 0 ? errno : EIO);
+		at += (size_t)n;
+	}
+	if (fchmod(fd, (mode_t)op->n1 & 0777) < 0)
+		koda_stage2_fail("give the file its mode", path, errno);
+	(void)close(fd);
+	(void)close(target);
+}
+
 void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode)
 {
 	int target = koda_tree_target(path, is_dir, mode);

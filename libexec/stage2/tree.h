@@ -28,6 +28,9 @@ int koda_tree_target(const char *path, bool is_dir, mode_t mode);
 /* Adds attributes to the mount at fd and path. */
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name);
 
+/* Makes the op's file, with what is missing on the way, in a file system made here. */
+void koda_tree_file(const struct koda_op *op);
+
 /* Mounts tree on path, with a mount point as koda_tree_target makes it. */
 void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode);
 void koda_tree_attach_link(int tree, const char *path);

@@ -192,6 +192,9 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_TMPFS:
 		apply_tmpfs(op, path);
 		break;
+	case KODA_OP_FILE:
+		koda_tree_file(op);
+		break;
 	case KODA_OP_DEV:
 		koda_device_make();
 		break;

@@ -22,6 +22,7 @@ static const struct naming {
 	[KODA_OP_PIN] = { "device", "inode" },      [KODA_OP_MASK] = { "device", "inode" },
 	[KODA_OP_HOLE] = { "device", "inode" },     [KODA_OP_TMPFS] = { "bytes", "mode" },
 	[KODA_OP_VEIL] = { "bytes", "mode" },       [KODA_OP_LANDLOCK] = { "rights", NULL },
+	[KODA_OP_FILE] = { "mode", NULL },
 };
 
 static const enum koda_op_text texts[][2] = {
@@ -122,7 +123,9 @@ static void put_texts(struct writer *w, const struct koda_op *op)
 		put_key(w, false, first == KODA_TEXT_PATH ? "path" : "value");
 		put_string(w, op->text1);
 	}
-	if (second != KODA_TEXT_NONE) {
+	if (op->kind == KODA_OP_FILE) {
+		put_value(w, "bytes", op->text2.len);
+	} else if (second != KODA_TEXT_NONE) {
 		put_key(w, false, second == KODA_TEXT_PATH ? "onto" : "contents");
 		put_string(w, op->text2);
 	}

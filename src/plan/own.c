@@ -6,6 +6,8 @@
 #include "base/path.h"
 #include "policy/floor.h"
 
+#include <koda/env.h>
+
 #define MIB (1024ULL * 1024)
 
 /* The sandbox's own, fresh and empty; what lies below on the host is not there inside. */
@@ -45,9 +47,14 @@ bool koda_plan_is_all_own(struct koda_span path)
 	return own;
 }
 
-int koda_plan_own(struct koda_plan *plan, struct koda_error *err)
+int koda_plan_own(struct koda_plan *plan, const struct koda_plan_request *request,
+		  struct koda_error *err)
 {
 	const struct koda_op dev = { .kind = KODA_OP_DEV };
+	const struct koda_op authorities = { .kind = KODA_OP_FILE,
+					     .n1 = 0444,
+					     .text1 = koda_span_of(KODA_CA_BUNDLE_INSIDE),
+					     .text2 = request->authorities };
 	int r = koda_plan_add(plan, &dev, "minimal devices", err);
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs) && r == KODA_OK; i++) {
@@ -59,6 +66,8 @@ int koda_plan_own(struct koda_plan *plan, struct koda_error *err)
 
 		r = koda_plan_add(plan, &op, "private", err);
 	}
+	if (r == KODA_OK && request->authorities.ptr)
+		r = koda_plan_add(plan, &authorities, "net.mitm", err);
 	return r;
 }
 

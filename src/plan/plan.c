@@ -102,6 +102,8 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 	case KODA_OP_TMPFS:
 	case KODA_OP_VEIL:
 		return koda_buf_addf(out, " size=%" PRIu64 " mode=%" PRIo64, op->n1, op->n2);
+	case KODA_OP_FILE:
+		return koda_buf_addf(out, " size=%zu mode=%" PRIo64, op->text2.len, op->n1);
 	case KODA_OP_LANDLOCK:
 		return koda_buf_addf(out, " rights=%#" PRIx64, op->n1);
 	case KODA_OP_RLIMIT:

@@ -49,9 +49,10 @@ struct koda_plan_request {
 	uint64_t max_processes; /* 0: what trust says */
 	bool as_root;           /* the command's user is root: kernel files need more */
 	const struct koda_terminal_state *terminal; /* of the command's own; NULL: none */
-	const char *const *sockets; /* host sockets to hide, NULL-terminated; may be NULL */
-	const char *caches;         /* where copies of caches are kept; NULL: not at all */
-	const char *cgroup;         /* where a control group can be made; NULL: nowhere */
+	const char *const *sockets;   /* host sockets to hide, NULL-terminated; may be NULL */
+	const char *caches;           /* where copies of caches are kept; NULL: not at all */
+	const char *cgroup;           /* where a control group can be made; NULL: nowhere */
+	struct koda_span authorities; /* what programs inside trust; NULL: as outside */
 	const char *cwd;
 	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
 	const char *const *env;  /* NULL-terminated */
@@ -110,7 +111,8 @@ struct koda_span koda_plan_parent(struct koda_span path);
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 /* Fresh directories and devices; a fresh /proc; is path in one of those? */
-KODA_CHECK int koda_plan_own(struct koda_plan *plan, struct koda_error *err);
+KODA_CHECK int koda_plan_own(struct koda_plan *plan, const struct koda_plan_request *request,
+			     struct koda_error *err);
 KODA_CHECK int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 bool koda_plan_is_own(struct koda_span path);

@@ -329,7 +329,7 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 			     .mounted = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			     .err = err };
 	struct koda_verdict top = koda_rules_write(request->rules, "/", 1);
-	int r = koda_plan_own(plan, err);
+	int r = koda_plan_own(plan, request, err);
 
 	/* There is no view in which everything can be written. */
 	if (top.answer == KODA_ALLOW)

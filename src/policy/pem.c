@@ -11,6 +11,15 @@
 #define LABEL_MAX  64
 #define LINE_WIDTH 64
 
+const char *const koda_pem_system_places[] = {
+	"/etc/ssl/certs/ca-certificates.crt",                /* Debian, Arch, Gentoo */
+	"/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* Fedora */
+	"/etc/pki/tls/certs/ca-bundle.crt",                  /* RHEL */
+	"/etc/ssl/ca-bundle.pem",                            /* SUSE */
+	"/etc/ssl/cert.pem",                                 /* Alpine, BSD */
+	NULL,
+};
+
 /* Takes one line off *text: without its end, which is LF or CR LF. */
 static struct koda_span next_line(struct koda_span *text)
 {

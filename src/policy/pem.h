@@ -12,6 +12,9 @@
 /* The largest file of certificates that is looked at; the system's own bundle has 220 KiB. */
 #define KODA_PEM_MAX ((size_t)1 << 20)
 
+/* Where systems keep the authorities that they trust, ended by NULL; the first that is there. */
+extern const char *const koda_pem_system_places[];
+
 struct koda_pem_block {
 	struct koda_span label; /* "CERTIFICATE" */
 	struct koda_span body;  /* the lines in between */

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/path.h"
 #include "policy/policy.h"
+#include "run/authority.h"
 #include "run/cgroup.h"
 #include "run/hardlink.h"
 #include "run/remedy.h"
@@ -55,6 +56,8 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 		r = koda_site_note_absent(&sandbox->site, err);
 	if (r == KODA_OK)
 		r = koda_site_note_aliases(&sandbox->site, err);
+	if (r == KODA_OK)
+		r = koda_site_note_authority(&sandbox->site, sandbox->policy, err);
 	if (r == KODA_OK)
 		r = koda_site_note_hardlinks(&sandbox->site, sandbox->policy, err);
 	if (r < 0)
@@ -200,6 +203,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			   struct koda_plan *plan, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv line = KODA_STRV_INIT;
+	koda_auto_buf struct koda_buf trusted = KODA_BUF_INIT(KODA_AUTHORITY_MAX);
 	koda_auto_free char *caches = NULL;
 	struct koda_place place = koda_site_place(&sandbox->site);
 	const struct koda_env_request env_request = {
@@ -222,6 +226,8 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		r = koda_site_cache_store(&sandbox->site, &caches, err);
 	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
+	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
+		r = koda_authority_bundle(sandbox->policy, &trusted, err);
 	if (r == KODA_OK) {
 		const struct koda_plan_request request = {
 			.policy = sandbox->policy,
@@ -235,6 +241,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.sockets = (const char *const *)sandbox->sockets.items,
 			.caches = caches,
 			.cgroup = sandbox->cgroup,
+			.authorities = koda_buf_span(&trusted),
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,

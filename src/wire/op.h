@@ -38,8 +38,9 @@ enum koda_op_text {
 	X(HOLE, "hole", PATH, NONE)          /* the tree at text1, read-only, inside a veil */     \
 	X(TMPFS, "tmpfs", PATH, NONE)        /* n1: bytes, n2: mode */                             \
 	X(OVERLAY, "overlay", PATH, PATH)    /* text1 copied on write into a slot below text2 */   \
-	X(DEV, "dev", NONE, NONE)            /* a minimal /dev */                                  \
-	X(PROC, "proc", NONE, NONE)          /* a fresh /proc */                                   \
+	X(FILE, "file", PATH, BYTES) /* contents text2, n1: mode; never in a host's tree */        \
+	X(DEV, "dev", NONE, NONE)    /* a minimal /dev */                                          \
+	X(PROC, "proc", NONE, NONE)  /* a fresh /proc */                                           \
 	/* lock-down */                                                                            \
 	X(LANDLOCK, "landlock", PATH, NONE)         /* n1: rights below text1 */                   \
 	X(RLIMIT, "rlimit", NONE, NONE)             /* flags: resource, n1: soft, n2: hard */      \

@@ -3,6 +3,9 @@
 #include "../lib/exhaust.h"
 
 #include "../lib/scratch.h"
+#include "base/diag.h"
+#include "policy/policy.h"
+#include "run/authority.h"
 #include "run/site.h"
 
 #include <koda/policy.h>
@@ -115,6 +118,52 @@ static int resolve_policy(void **ret, struct koda_error *err)
 	return r;
 }
 
+static int authority(struct koda_policy **ret_policy, struct koda_error *err)
+{
+	const char *path = koda_in(dir, "link/ca.pem");
+	int r = koda_policy_new(ret_policy, err);
+
+	return r < 0 ? r : koda_policy_set_ca_bundle(*ret_policy, path, strlen(path), err);
+}
+
+static int note_authority(void **ret, struct koda_error *err)
+{
+	koda_auto_policy struct koda_policy *policy = NULL;
+	struct koda_site site = KODA_SITE_INIT;
+	int r = authority(&policy, err);
+
+	if (r == KODA_OK)
+		r = koda_site_note_authority(&site, policy, err);
+	return keep(&site, r, ret, err);
+}
+
+static bool hides_the_same(const void *ret, const void *undisturbed)
+{
+	const struct koda_strv *a = &((const struct koda_site *)ret)->hidden;
+	const struct koda_strv *b = &((const struct koda_site *)undisturbed)->hidden;
+	bool same = a->len == b->len && a->len > 0;
+
+	for (size_t i = 0; same && i < a->len; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+static int bundle(void **ret, struct koda_error *err)
+{
+	koda_auto_policy struct koda_policy *policy = NULL;
+	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_AUTHORITY_MAX);
+	char *text = NULL;
+	int r = authority(&policy, err);
+
+	if (r == KODA_OK)
+		r = koda_authority_bundle(policy, &out, err);
+	if (r == KODA_OK && koda_buf_take(&out, &text) < 0)
+		r = koda_fail_nomem(err);
+	if (r == KODA_OK)
+		*ret = text;
+	return r;
+}
+
 static void release_policy(void *ret)
 {
 	koda_policy_free(ret);
@@ -125,6 +174,8 @@ static const struct koda_exhaust entries[] = {
 	{ "koda_site_load, here", load_here, same_site, release_site },
 	{ "koda_site_see", see, same_text, free },
 	{ "koda_site_resolve_policy", resolve_policy, same_policy, release_policy },
+	{ "koda_site_note_authority", note_authority, hides_the_same, release_site },
+	{ "koda_authority_bundle", bundle, same_text, free },
 };
 
 /* The group's own state would take the place of the tests'. */
@@ -138,6 +189,9 @@ static int setup(void **state)
 	(void)koda_make_dir(dir, "real/repo");
 	(void)koda_make_dir(dir, "real/repo/.git");
 	(void)koda_make_link(dir, "link", "real");
+	(void)koda_make_file(dir, "real/ca.pem",
+			     "-----BEGIN CERTIFICATE-----\nMAYwADAAAwA=\n"
+			     "-----END CERTIFICATE-----\n");
 	return chdir(dir);
 }
 

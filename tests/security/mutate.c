@@ -53,6 +53,7 @@ static struct koda_policy *make_policy(const char *root)
 	};
 	struct koda_policy *policy = NULL;
 	struct koda_error err;
+	char bundle[4096];
 
 	if (koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, &err) < 0)
 		give_up("the policy", &err);
@@ -63,6 +64,10 @@ static struct koda_policy *make_policy(const char *root)
 		if (koda_policy_add(policy, rules[i].list, path, strlen(path), &err) < 0)
 			give_up("the policy", &err);
 	}
+	(void)snprintf(bundle, sizeof(bundle), "%s/ca.pem", root);
+	if (access(bundle, F_OK) == 0 &&
+	    koda_policy_set_ca_bundle(policy, bundle, strlen(bundle), &err) < 0)
+		give_up("the policy", &err);
 	/* Binding is refused, so that the rule against it is there to be taken out. */
 	koda_policy_set_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING, false);
 	return policy;

@@ -29,6 +29,8 @@ echo x | tee "$root"/.git/{config,HEAD} >/dev/null
 mkdir -p "$home"/{.ssh,.config/koda/db,.local/state/koda,.cache}
 echo key | tee "$home"/{.ssh/id,.config/koda/db/key,.local/state/koda/key} >/dev/null
 ln -s conf "$root/.vscode"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
+	-keyout "$root/ca.key" -out "$root/ca.pem" 2>/dev/null
 cp -- "$KODA_PROBE" "$base/probe"
 chmod 755 "$base" "$base/probe"
 # A socket of the host, to be hidden.
@@ -60,7 +62,8 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 		printf 'open-write\t%s\n' "$name"
 	done
 	printf 'open-read\t%s\n' secret veiled veiled/secret veiled/hole/file file /proc/1/status \
-		"$home/.config/koda/db/key" "$home/.local/state/koda/key" /dev/zero /dev/kmsg
+		"$home/.config/koda/db/key" "$home/.local/state/koda/key" /dev/zero /dev/kmsg \
+		ca.pem ca.key /run/koda/ca-bundle.pem
 	printf 'open-write\t%s\n' file /dev/null /proc/sys/kernel/core_pattern /proc/self/comm \
 		/proc/sys/kernel/ns_last_pid
 	printf 'create-once\t%s\n' new /tmp/new /var/tmp/new /run/new /dev/shm/new /new "$base/new" "$home/.cache/new"

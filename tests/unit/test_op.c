@@ -47,6 +47,7 @@ static const struct {
 	{ KODA_OP_OVERLAY, "/", "/upper" },
 	{ KODA_OP_DEV, "", "" },
 	{ KODA_OP_HOLD_FILE, "/a/.git/commondir", ".\n" },
+	{ KODA_OP_FILE, "/run/a", "\x01\n" },
 	{ KODA_OP_FILTER, "12345678", "" },
 	{ KODA_OP_ENV, "A=\n", "" },
 	{ KODA_OP_ARG, "", "" },
@@ -221,14 +222,14 @@ static void headers_are_checked(void **state)
 {
 	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(ROOM);
 	const struct koda_op_header rows[] = {
-		{ 0, 7, 0 },
-		{ KODA_OP_MAGIC + 1, 7, 0 },
-		{ KODA_OP_MAGIC, 6, 0 },
-		{ KODA_OP_MAGIC, 8, 0 },
+		{ 0, 8, 0 },
+		{ KODA_OP_MAGIC + 1, 8, 0 },
+		{ KODA_OP_MAGIC, 7, 0 },
+		{ KODA_OP_MAGIC, 9, 0 },
 		{ KODA_OP_MAGIC, 0, 0 },
 		{ KODA_OP_MAGIC, UINT32_MAX, 0 },
-		{ KODA_OP_MAGIC, 7, 1 },
-		{ KODA_OP_MAGIC, 7, UINT64_MAX },
+		{ KODA_OP_MAGIC, 8, 1 },
+		{ KODA_OP_MAGIC, 8, UINT64_MAX },
 	};
 	struct koda_op_header empty = { KODA_OP_MAGIC, 0, sizeof(empty) };
 

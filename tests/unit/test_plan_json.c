@@ -42,6 +42,8 @@ static const struct {
 	{ { .kind = KODA_OP_HOLD_FILE, .text1 = TEXT("/h"), .text2 = TEXT("x\n") },
 	  "{\"op\":\"hold-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\","
 	  "\"why\":\"rule\"}" },
+	{ { .kind = KODA_OP_FILE, .n1 = 0444, .text1 = TEXT("/run/f"), .text2 = TEXT("abc") },
+	  "{\"op\":\"file\",\"path\":\"/run/f\",\"bytes\":3,\"mode\":\"0444\",\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_OVERLAY, .text1 = TEXT("/c"), .text2 = TEXT("/u") },
 	  "{\"op\":\"overlay\",\"path\":\"/c\",\"onto\":\"/u\",\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_LANDLOCK,

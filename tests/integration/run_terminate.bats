@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016,SC2154 # shells inside expand; https and origin come from origin.bash
+# T-73: TLS that the proxy terminates (net.mitm), as a program inside sees it: the authority is in the
+# file that the usual variables name, and its key is nowhere.
+
+setup() {
+	load helper
+	load run_helper
+	load origin
+	new_project
+	start_origin
+	site=$BATS_TEST_TMPDIR/site
+	mkdir "$site"
+	(cd -- "$site" && authority site)
+	cat "$site/site.pem" "$site/site.key" >"$site/whole.pem"
+	# How the proxy verifies the origin.
+	export SSL_CERT_FILE=$origin/ca.pem
+	rm ca.pem
+}
+
+teardown() {
+	end_origin
+}
+
+# terminate BUNDLE
+terminate() {
+	allow_listed 'd["net"]["mitm"] = {"ca_bundle": "'"$1"'", "socket_map": []}'
+}
+
+# In the project, where it could be seen.
+bring_authority() {
+	mkdir keys
+	cp -- "$site"/* keys/
+	terminate "$project/keys/$1"
+}
+
+@test "curl trusts what the variables name, and each request is an event" {
+	terminate "$site/site.pem"
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello?secret=1"
+	event 'e["method"] == "GET" and e["path"] == "/hello" and e["verdict"] == "allow"'
+	run grep -c '"type":"egress".*secret' "$BATS_TEST_TMPDIR/events"
+	[[ $output == 0 ]]
+	client sh -c 'for v in SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE; do
+		eval "echo \$$v"; done | uniq -c; ls -l "$SSL_CERT_FILE"'
+	[[ $stdout == *4\ /run/koda/ca-bundle.pem* && $stdout == *-r--r--r--* ]]
+}
+
+@test "python trusts it as well, and git if it is told" {
+	terminate "$site/site.pem"
+	gets 'hello from the origin' python3 -c '
+import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
+		"https://listed.test:$https/hello"
+	git_identity
+	new_repository "$BATS_TEST_TMPDIR/source"
+	git clone -q --bare "$BATS_TEST_TMPDIR/source" "$origin/www/source.git"
+	git -C "$origin/www/source.git" update-server-info
+	# git has a variable of its own for this.
+	gets '' -c 'GIT_SSL_CAINFO=$SSL_CERT_FILE git clone -q \
+		"https://listed.test:'"$https"'/source.git" copy'
+	[[ -e copy/.git/HEAD ]]
+	event '(e["path"] or "").startswith("/source.git/")'
+}
+
+@test "twin: without net.mitm the same request is not trusted" {
+	allow_listed
+	client curl -sS "https://listed.test:$https/hello"
+	[[ $status -eq 60 ]]
+	client sh -c 'ls /run/koda'
+	[[ $status -ne 0 ]]
+}
+
+@test "a server that the host does not trust is not trusted by way of the proxy" {
+	terminate "$site/site.pem"
+	(cd -- "$BATS_TEST_TMPDIR" && authority stranger)
+	SSL_CERT_FILE=$BATS_TEST_TMPDIR/stranger.pem client curl -sSi "https://listed.test:$https/hello"
+	[[ $stdout != *'from the origin'* ]]
+	[[ $stdout == *502* || $status -ne 0 ]]
+}
+
+@test "the bundle has the system's certificates and the authority's, and no key" {
+	terminate "$site/whole.pem"
+	client cat /run/koda/ca-bundle.pem
+	[[ $status -eq 0 && $stdout != *'PRIVATE KEY'* ]]
+	[[ $stdout == *"$(<"$site/site.pem")"* ]]
+	if [[ -e /etc/ssl/certs/ca-certificates.crt ]]; then
+		[[ $stdout == "$(</etc/ssl/certs/ca-certificates.crt)"* ]]
+	fi
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello"
+}
+
+@test "the files of the authority cannot be read inside, nor replaced" {
+	local name
+	bring_authority site.pem
+	ln -s keys/site.key link
+	for name in keys/site.pem keys/site.key link; do
+		[[ -r $name ]]
+		client cat "$name"
+		[[ $status -eq 1 && $stdout == '' && $stderr == *'Permission denied'* ]]
+		client sh -c 'mv "$0" moved; rm -f "$0"; echo x >"$0"' "keys/${name#keys/}"
+		[[ -r $name ]]
+	done
+	cmp keys/site.key "$site/site.key"
+	cmp keys/site.pem "$site/site.pem"
+	# The twin: another file beside them.
+	client cat keys/whole.pem
+	[[ $status -eq 0 && $stdout == *'PRIVATE KEY'* ]]
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello"
+}
+
+@test "a bundle behind a link is hidden where it really is" {
+	mkdir keys
+	cp -- "$site"/* keys/
+	ln -s "$project/keys/whole.pem" "$BATS_TEST_TMPDIR/authority.pem"
+	terminate "$BATS_TEST_TMPDIR/authority.pem"
+	client cat keys/whole.pem
+	[[ $status -eq 1 && $stdout == '' ]]
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello"
+}
+
+@test "another name of the key is found, or nothing runs" {
+	bring_authority whole.pem
+	ln keys/whole.pem other-name
+	client cat other-name
+	[[ $status -ne 0 && $stdout == '' ]]
+	mv other-name "$BATS_TEST_TMPDIR/elsewhere"
+	client true
+	[[ $status -eq 125 && $stderr == *'hard link'* ]]
+}
+
+@test "policy check says the same" {
+	bring_authority site.pem
+	run "$KODA_BIN" policy check --policy-fd 9 read keys/site.key 9<"$BATS_TEST_TMPDIR/policy"
+	[[ $status -eq 1 && $output == *floor.own_state* ]]
+	run "$KODA_BIN" policy check --policy-fd 9 read keys/whole.pem 9<"$BATS_TEST_TMPDIR/policy"
+	[[ $status -eq 0 ]]
+}
+
+@test "an authority that is missing or damaged: nothing runs, and one line says why" {
+	terminate "$site/none.pem"
+	client touch ran
+	says 125 none.pem
+	echo nonsense >"$site/nonsense.pem"
+	terminate "$site/nonsense.pem"
+	client touch ran
+	says 125 nonsense.pem 'net.mitm'
+	cp "$site/site.key" "$site/onlykey.pem"
+	terminate "$site/onlykey.pem"
+	client touch ran
+	says 125 onlykey.pem 'there is no certificate'
+	[[ ! -e ran ]]
+}
+
+@test "the plan shows the file" {
+	terminate "$site/site.pem"
+	run "$KODA_BIN" plan --policy-fd 9 true 9<"$BATS_TEST_TMPDIR/policy"
+	[[ $output == *'file         /run/koda/ca-bundle.pem size='*' mode=444'*'# net.mitm'* ]]
+	koda plan --json --policy-fd 9 true 9<"$BATS_TEST_TMPDIR/policy"
+	json_is '[s["mode"] for s in d["steps"] if s["op"] == "file"]' '["0444"]'
+	json_is '[s["bytes"] > 500 for s in d["steps"] if s["op"] == "file"]' '[true]'
+}
