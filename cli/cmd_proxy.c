@@ -33,6 +33,7 @@ struct request {
 	struct cli_events events;
 	const char *listen; /* borrowed from argv */
 	char *refused;      /* owned; why the proxy would not serve */
+	bool added;         /* it does */
 };
 
 static int take_option(const struct cli_call *call, struct request *request, int option,
@@ -146,22 +147,21 @@ static const char *unix_path(const char *where)
 }
 
 /* One line for whoever waits for it; a port of 0 has become a real one. */
-static int announce(const char *where, int fd, struct koda_error *err)
+static int describe(const char *where, int fd, struct koda_buf *line, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
 	struct sockaddr_in address;
 	socklen_t len = sizeof(address);
 	char host[INET_ADDRSTRLEN];
-	int r = koda_buf_addf(&line, "listening on ");
+	int r = koda_buf_addf(line, "listening on ");
 
 	if (r == KODA_OK && unix_path(where))
-		r = koda_cli_add_escaped(&line, koda_span_of(where));
+		r = koda_cli_add_escaped(line, koda_span_of(where));
 	else if (r == KODA_OK && getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
 		 inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host)))
-		r = koda_buf_addf(&line, "%s:%u", host, ntohs(address.sin_port));
+		r = koda_buf_addf(line, "%s:%u", host, ntohs(address.sin_port));
 	if (r == KODA_OK)
-		r = koda_buf_add(&line, "\n", 1);
-	return r < 0 ? koda_fail_nomem(err) : koda_cli_print(line.ptr, line.len, err);
+		r = koda_buf_add(line, "\n", 1);
+	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
 }
 
 static void told(void *ctx, const struct koda_egress_message *message)
@@ -171,14 +171,28 @@ static void told(void *ctx, const struct koda_egress_message *message)
 
 	if (message->kind == KODA_EGRESS_REFUSED && !request->refused)
 		request->refused = strdup(message->text);
+	request->added |= message->kind == KODA_EGRESS_ADDED;
 	if (koda_egress_event(message, &event))
 		koda_cli_write_event(&request->events, &event);
 }
 
-/* Until a signal says that it is enough. */
-static int serve(struct koda_member *member, const struct request *request, struct koda_error *err)
+/* Is it still as it should be? A proxy that died is started again by the next connection, unless it
+ * has never served at all. */
+static int check(const struct koda_member *member, const struct request *request, bool announced,
+		 struct koda_error *err)
 {
-	koda_auto_fd int signals = -1;
+	enum koda_member_state state = koda_member_state(member);
+
+	if (request->refused)
+		return koda_fail(err, KODA_E_POLICY, 0, "the proxy cannot serve: %s",
+				 request->refused);
+	if (state == KODA_MEMBER_CLOSED || (state == KODA_MEMBER_WAITING && !announced))
+		return koda_fail(err, KODA_E_CHILD, 0, "the proxy does not start");
+	return KODA_OK;
+}
+
+static int open_signals(int *ret_fd, struct koda_error *err)
+{
 	sigset_t ends;
 
 	(void)sigemptyset(&ends);
@@ -186,10 +200,19 @@ static int serve(struct koda_member *member, const struct request *request, stru
 	(void)sigaddset(&ends, SIGTERM);
 	(void)sigaddset(&ends, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
-	signals = signalfd(-1, &ends, SFD_CLOEXEC);
-	if (signals < 0)
-		return koda_fail(err, KODA_E_SYS, errno, "cannot wait for signals");
-	for (;;) {
+	*ret_fd = signalfd(-1, &ends, SFD_CLOEXEC);
+	return *ret_fd < 0 ? koda_fail(err, KODA_E_SYS, errno, "cannot wait for signals") : KODA_OK;
+}
+
+/* Until a signal says that it is enough. What listens is said once it is served. */
+static int serve(struct koda_member *member, const struct request *request,
+		 const struct koda_buf *line, int signals, struct koda_error *err)
+{
+	bool announced = false;
+	int r = KODA_OK;
+
+	koda_member_start(member);
+	while (r == KODA_OK) {
 		struct pollfd polled[1 + KODA_MEMBER_POLLED] = { { .fd = signals,
 								   .events = POLLIN } };
 		size_t count = 1 + koda_member_wants(member, polled + 1);
@@ -199,10 +222,13 @@ static int serve(struct koda_member *member, const struct request *request, stru
 		if (polled[0].revents)
 			return CLI_EXIT_OK;
 		koda_member_step(member);
-		if (request->refused)
-			return koda_fail(err, KODA_E_POLICY, 0, "the proxy cannot serve: %s",
-					 request->refused);
+		r = check(member, request, announced, err);
+		if (r == KODA_OK && request->added && !announced) {
+			announced = true;
+			r = koda_cli_print(line->ptr, line->len, err);
+		}
 	}
+	return r;
 }
 
 static int act(const struct cli_call *call, struct request *request, struct koda_error *err)
@@ -211,9 +237,14 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	const char *path = unix_path(request->listen);
 	struct koda_egress *egress = NULL;
 	struct koda_member *member = NULL;
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
+	koda_auto_fd int signals = -1;
 	int fd = -1;
 	int r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 
+	/* From now on the socket's name is taken away again. */
+	if (r == KODA_OK)
+		r = open_signals(&signals, err);
 	if (r < 0)
 		return r;
 	r = path ? listen_path(path, &fd, err) : listen_port(request->listen, &fd, err);
@@ -221,14 +252,14 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 		koda_cli_blame(err, "--listen %.200s", request->listen);
 		return r;
 	}
-	r = announce(request->listen, fd, err);
+	r = describe(request->listen, fd, &line, err);
 	if (r == KODA_OK)
 		r = koda_egress_new(call->env, &egress, err);
 	if (r == KODA_OK)
 		r = koda_member_add(egress, setup.policy, koda_take_fd(&fd), told, request, &member,
 				    err);
 	if (r == KODA_OK)
-		r = serve(member, request, err);
+		r = serve(member, request, &line, signals, err);
 	koda_fd_close(&fd);
 	koda_member_remove(member, koda_clock_now() + REMOVAL_NS);
 	koda_egress_free(egress);

@@ -35,6 +35,17 @@ typedef void koda_member_fn(void *ctx, const struct koda_egress_message *message
 KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy,
 			       int listener, koda_member_fn *told, void *ctx,
 			       struct koda_member **ret_member, struct koda_error *err);
+/* Starts the proxy now, and not at the first connection; told hears ADDED or REFUSED. */
+void koda_member_start(struct koda_member *member);
+
+enum koda_member_state {
+	KODA_MEMBER_CLOSED = 0, /* nobody can connect any more */
+	KODA_MEMBER_WAITING,    /* for the first connection, or for one after the proxy died */
+	KODA_MEMBER_SERVED
+};
+
+enum koda_member_state koda_member_state(const struct koda_member *member);
+
 /* What to poll for (at most KODA_MEMBER_POLLED); then a step, if any of it is ready. */
 #define KODA_MEMBER_POLLED 2
 size_t koda_member_wants(const struct koda_member *member, struct pollfd *polled);

@@ -75,6 +75,26 @@ void koda_member_step(struct koda_member *member)
 	tell_all(member);
 }
 
+void koda_member_start(struct koda_member *member)
+{
+	(void)pthread_mutex_lock(&member->egress->lock);
+	if (!member->is_served && member->listener >= 0)
+		koda_egress_serve(member);
+	(void)pthread_mutex_unlock(&member->egress->lock);
+}
+
+enum koda_member_state koda_member_state(const struct koda_member *member)
+{
+	enum koda_member_state state;
+
+	(void)pthread_mutex_lock(&member->egress->lock);
+	state = member->listener < 0 ? KODA_MEMBER_CLOSED
+		: member->is_served  ? KODA_MEMBER_SERVED
+				     : KODA_MEMBER_WAITING;
+	(void)pthread_mutex_unlock(&member->egress->lock);
+	return state;
+}
+
 static int open_ca(struct koda_member *member, const struct koda_policy *policy,
 		   struct koda_error *err)
 {

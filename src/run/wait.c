@@ -159,6 +159,12 @@ static void take_egress(void *ctx, const struct koda_egress_message *message)
 				    .target = target,
 				    .rule = rule };
 
+	if (message->kind == KODA_EGRESS_REFUSED) {
+		(void)snprintf(target, sizeof(target), "the proxy cannot serve: %s", message->text);
+		rule[0] = '\0';
+		noted.kind = KODA_VIOLATION_OTHER;
+		koda_command_note(command, &noted);
+	}
 	if (!koda_egress_event(message, &event))
 		return;
 	koda_command_tell(command, event);

@@ -29,7 +29,8 @@ start_origin() {
 	)
 	cp -- "$origin/ca.pem" "$project/ca.pem"
 	printf '127.0.0.1 localhost listed.test other.test\n' >"$origin/hosts"
-	/usr/bin/env python3 "$BATS_TEST_DIRNAME/origin.py" "$origin" 3>&- &
+	hosts=(sh -c 'mount --bind "$1" /etc/hosts && shift && exec "$@"' sh "$origin/hosts")
+	python3 "$BATS_TEST_DIRNAME/origin.py" "$origin" 3>&- &
 	origin_pid=$!
 	appears "$origin/ports"
 	read -r http https echo <"$origin/ports"
@@ -55,8 +56,7 @@ json.dump(d, sys.stdout)' "$http" "$https" "$echo" "${1:-}" >"$BATS_TEST_TMPDIR/
 
 # with_hosts COMMAND...: where the names of the test are known.
 with_hosts() {
-	unshare -Urm sh -c 'mount --bind "$1" /etc/hosts && shift && exec "$@"' sh \
-		"$origin/hosts" "$@"
+	unshare -Urm "${hosts[@]}" "$@"
 }
 
 # client ARG...: koda-sandbox run ARG... under that policy; events are in $BATS_TEST_TMPDIR/events.

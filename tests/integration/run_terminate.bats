@@ -152,6 +152,14 @@ print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
 	[[ ! -e ran ]]
 }
 
+@test "a key that does not fit: no connection, and the violations say why" {
+	(cd -- "$site" && authority stranger && mv stranger.key site.key)
+	terminate "$site/site.pem"
+	client curl -sS "https://listed.test:$https/hello"
+	[[ $status -ne 0 && $stdout == '' ]]
+	[[ $stderr == *'deny other the proxy cannot serve: '*key* ]]
+}
+
 @test "the plan shows the file" {
 	terminate "$site/site.pem"
 	run "$KODA_BIN" plan --policy-fd 9 true 9<"$BATS_TEST_TMPDIR/policy"
