@@ -88,9 +88,9 @@ static int read_request(const struct cli_call *call, struct request *request,
 		r = koda_cli_need_operands(call, 0, "", err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_one_source(&request->shape, call, err);
-	if (r == KODA_OK && !request->listen)
-		r = koda_cli_usage(call, err, "--listen is missing");
-	return r < 0 ? r : 1;
+	if (r < 0)
+		return r;
+	return request->listen ? 1 : koda_cli_usage(call, err, "--listen is missing");
 }
 
 /* ADDRESS:PORT of the loopback device; anything else would serve the whole network. */
@@ -149,7 +149,7 @@ static const char *unix_path(const char *where)
 /* One line for whoever waits for it; a port of 0 has become a real one. */
 static int describe(const char *where, int fd, struct koda_buf *line, struct koda_error *err)
 {
-	struct sockaddr_in address;
+	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t len = sizeof(address);
 	char host[INET_ADDRSTRLEN];
 	int r = koda_buf_addf(line, "listening on ");
@@ -199,7 +199,7 @@ static int open_signals(int *ret_fd, struct koda_error *err)
 	(void)sigaddset(&ends, SIGINT);
 	(void)sigaddset(&ends, SIGTERM);
 	(void)sigaddset(&ends, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
+	(void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
 	*ret_fd = signalfd(-1, &ends, SFD_CLOEXEC);
 	return *ret_fd < 0 ? koda_fail(err, KODA_E_SYS, errno, "cannot wait for signals") : KODA_OK;
 }
@@ -273,7 +273,7 @@ int koda_cli_proxy(const struct cli_call *call, struct koda_error *err)
 	struct request request = { .shape = CLI_SHAPE_INIT, .events = CLI_EVENTS_INIT };
 	int r = read_request(call, &request, err);
 
-	if (r > 0)
+	if (r > 0 && request.listen)
 		r = act(call, &request, err);
 	free(request.refused);
 	koda_cli_events_clear(&request.events);

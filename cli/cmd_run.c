@@ -21,19 +21,36 @@ enum {
 	EXIT_SIGNAL_BASE = 128
 };
 
+/* A question longer than this is answered with no. */
+#define QUESTION_MAX ((size_t)256 * 1024)
+
+/* One argument, in quotes so that it is seen where it ends. */
+static int add_word(struct koda_buf *line, const char *word)
+{
+	int r = koda_buf_add(line, " '", 2);
+
+	if (r == KODA_OK)
+		r = koda_cli_add_escaped(line, koda_span_of(word));
+	return r < 0 ? r : koda_buf_add(line, "'", 1);
+}
+
 /* Asks on the terminal; anything but a yes is a no. */
-static bool approve(const char *what, bool no_sandbox)
+static bool approve(const struct request *request)
 {
 	koda_auto_fd int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
-	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(QUESTION_MAX);
+	const char *const *arg = request->argv;
 	char answer[8];
 	ssize_t n;
+	int r = koda_buf_addf(&line, "run %s: ",
+			      request->grip.no_sandbox ? "WITHOUT a sandbox" : "in the sandbox");
 
-	if (tty < 0 ||
-	    koda_buf_addf(&line, "run %s: ", no_sandbox ? "WITHOUT a sandbox" : "in the sandbox") <
-		    0 ||
-	    koda_cli_add_escaped(&line, (struct koda_span){ what, strnlen(what, 1000) }) < 0 ||
-	    koda_buf_addf(&line, " ? [y/N] ") < 0 ||
+	/* All of it: what is not shown is not approved. */
+	if (r == KODA_OK && request->shell)
+		r = koda_cli_add_escaped(&line, koda_span_of(request->shell));
+	for (; r == KODA_OK && !request->shell && arg && *arg; arg++)
+		r = add_word(&line, *arg);
+	if (tty < 0 || r < 0 || koda_buf_addf(&line, " ? [y/N] ") < 0 ||
 	    koda_fd_write_all(tty, line.ptr, line.len, NULL) < 0)
 		return false;
 	n = read(tty, answer, sizeof(answer));
@@ -48,8 +65,7 @@ static int check_approval(const struct koda_policy *policy, const struct request
 	case KODA_ASK_AUTO:
 		return KODA_OK;
 	case KODA_ASK_REQUIRE:
-		if (request->yes || approve(request->shell ? request->shell : request->argv[0],
-					    request->grip.no_sandbox))
+		if (request->yes || approve(request))
 			return KODA_OK;
 		return koda_fail(err, KODA_E_DENIED, 0,
 				 "needs an approval: answer yes on a terminal, or give --yes");
@@ -171,6 +187,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 		.argv = request->argv,
 		.stdio = { open_fd(0), open_fd(1), open_fd(2) },
 		.terminal = request->tty,
+		.approved = true, /* checked below, before anything else is looked at */
 	};
 	int r = KODA_OK;
 

@@ -50,6 +50,13 @@ int koda_cli_events_file(struct cli_events *events, const char *path, struct kod
 		return fail_second(err);
 	ignore_sigpipe();
 	events->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+	/* The number of a closed stream would be taken for that stream. */
+	if (events->fd >= 0 && events->fd <= STDERR_FILENO) {
+		int low = events->fd;
+
+		events->fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		koda_fd_close(&low);
+	}
 	if (events->fd < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot be written");
 	return KODA_OK;

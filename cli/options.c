@@ -10,6 +10,7 @@
 
 void koda_cli_shape_clear(struct cli_shape *shape)
 {
+	koda_policy_free(KODA_TAKE(shape->host));
 	for (size_t i = 0; i < shape->narrow_count; i++)
 		koda_policy_free(shape->narrow[i]);
 	free(KODA_TAKE(shape->narrow));
@@ -55,9 +56,13 @@ static int take_once(bool given, struct koda_error *err)
 
 static int take_policy_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
 {
-	int r = take_once(shape->policy_fd.given, err);
+	struct cli_number fd = { 0 };
+	int r = take_once(shape->host, err);
 
-	return r < 0 ? r : take_number(&shape->policy_fd, koda_parse_u64, 0, INT_MAX, arg, err);
+	if (r == KODA_OK)
+		r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
+	/* At once: later the number may be one of our own descriptors. */
+	return r < 0 ? r : koda_cli_read_policy((int)fd.value, NULL, &shape->host, err);
 }
 
 static int take_narrow_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
@@ -163,7 +168,7 @@ int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
 int koda_cli_shape_one_source(const struct cli_shape *shape, const struct cli_call *call,
 			      struct koda_error *err)
 {
-	if (shape->trust_given && shape->policy_fd.given)
+	if (shape->trust_given && shape->host)
 		return koda_cli_usage(call, err, "--trust and --policy-fd exclude each other");
 	return KODA_OK;
 }
@@ -173,17 +178,14 @@ int koda_cli_shape_one_source(const struct cli_shape *shape, const struct cli_ca
 static int base_policy(const struct cli_shape *shape, struct cli_setup *setup,
 		       struct koda_error *err)
 {
-	char place[32];
+	int r;
 
-	if (!shape->policy_fd.given) {
-		int r = koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
-
-		if (r == KODA_OK && shape->untimed)
-			koda_policy_unset_limit(setup->policy, KODA_LIMIT_WALL_TIME_SECS);
-		return r;
-	}
-	(void)snprintf(place, sizeof(place), "--policy-fd %d", (int)shape->policy_fd.value);
-	return koda_cli_read_policy((int)shape->policy_fd.value, place, &setup->policy, err);
+	if (shape->host)
+		return koda_policy_copy(shape->host, &setup->policy, err);
+	r = koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
+	if (r == KODA_OK && shape->untimed)
+		koda_policy_unset_limit(setup->policy, KODA_LIMIT_WALL_TIME_SECS);
+	return r;
 }
 
 /* Wall time is the one limit that may go up: to the mode's ceiling, or to what the policy itself

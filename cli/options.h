@@ -62,9 +62,9 @@ struct cli_number {
 struct cli_shape {
 	enum koda_trust trust;
 	bool trust_given;
-	const char *root; /* NULL: the working directory */
-	const char *cwd;  /* NULL: the root */
-	struct cli_number policy_fd;
+	const char *root;         /* NULL: the working directory */
+	const char *cwd;          /* NULL: the root */
+	struct koda_policy *host; /* owned; from --policy-fd, NULL: the trust mode's */
 	struct koda_policy *
 		*narrow; /* owned, and so is each; one for every --narrow-fd, in order */
 	size_t narrow_count;
@@ -87,9 +87,10 @@ struct cli_shape {
 void koda_cli_shape_clear(struct cli_shape *shape);
 #define koda_auto_shape __attribute__((cleanup(koda_cli_shape_clear)))
 
-/* Takes in one option of CLI_SHAPE_OPTIONS. --narrow-fd is read at once. Of a limit that is given
- * again the least counts; what has one value (--trust, --root, --cwd, --policy-fd) is refused the
- * second time. Errors name the option. Fails: INVALID, LIMIT, SYS, POLICY, NOMEM. */
+/* Takes in one option of CLI_SHAPE_OPTIONS. --policy-fd and --narrow-fd are read at once. Of a
+ * limit that is given again the least counts; what has one value (--trust, --root, --cwd,
+ * --policy-fd) is refused the second time. Errors name the option. Fails: INVALID, LIMIT, SYS,
+ * POLICY, NOMEM. */
 KODA_CHECK int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
 				   struct koda_error *err);
 

@@ -54,13 +54,15 @@ struct koda_command_options {
 	const char *const *argv; /* a program (looked up in PATH) with its arguments */
 	const char *cwd;         /* NULL: the project root; else a directory */
 	uint64_t max_processes;  /* 0: what the trust mode says; only narrows */
+	bool approved;           /* somebody has said yes, where the policy requires that */
 	int stdio[3];            /* the caller's; -1: nothing to read, output is thrown away */
 	bool terminal;           /* the command gets a terminal of its own, carried to stdio[0] and
 				  * stdio[1] (and in the place of stdio[2], if that is a terminal).
 				  * Until it has ended stdio[0], if a terminal, is in raw mode. */
 };
 
-/* Starts the command. Its streams are pipes of their own; koda_command_wait carries the bytes.
+/* Starts the command, unless the policy forbids that, or requires an approval that there is none
+ * of: DENIED. Its streams are pipes of their own; koda_command_wait carries the bytes.
  * Fails: UNSUPPORTED if a clause that the policy asks for does not hold on this machine or the
  * sandbox cannot be set up (nothing ran), SYS, CHILD, NOMEM. */
 KODA_API KODA_CHECK int koda_sandbox_start(struct koda_sandbox *sandbox,

@@ -12,6 +12,7 @@
 #include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Below this a signature can be forged: NIST SP 800-57, 112 bits. */
 #define SECURITY_BITS_MIN 112

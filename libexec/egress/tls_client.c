@@ -10,6 +10,7 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
 #define TRUST_MAX ((size_t)8 << 20)
 /* After this long an origin has to show its certificate again. */

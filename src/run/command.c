@@ -126,6 +126,23 @@ static void tell_start(const struct koda_command *command, const struct koda_san
 	koda_command_tell(command, event);
 }
 
+/* The policy's own word on commands. */
+static int check_approved(const struct koda_sandbox *sandbox,
+			  const struct koda_command_options *options, struct koda_error *err)
+{
+	switch (koda_policy_ask(sandbox->policy)) {
+	case KODA_ASK_AUTO:
+		return KODA_OK;
+	case KODA_ASK_REQUIRE:
+		return options->approved ? KODA_OK
+					 : koda_fail(err, KODA_E_DENIED, 0,
+						     "the policy requires an approval");
+	case KODA_ASK_FORBID:
+		break;
+	}
+	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
+}
+
 /* What connections of this command will be decided by. */
 static int allow_way_out(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
@@ -163,6 +180,8 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	if (!command)
 		return koda_fail_nomem(err);
 	r = koda_sandbox_admit(sandbox, err);
+	if (r == KODA_OK)
+		r = check_approved(sandbox, options, err);
 	if (r == KODA_OK)
 		r = allow_way_out(sandbox, command, err);
 	if (r == KODA_OK)

@@ -201,3 +201,10 @@ nothing_ran() {
 	elsewhere 'mount -t tmpfs none /proc; exec "$KODA_DENY" socket EPERM -- "$KODA_BIN" run touch ran'
 	nothing_ran '/proc/net/unix: ' 'sockets cannot be hidden' '; mount /proc'
 }
+
+@test "a policy on a descriptor that is not open" {
+	status=0
+	timeout 20 "$KODA_BIN" run --policy-fd 9 touch ran 9>&- </dev/null \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[[ $status -eq 125 && $(<"$BATS_TEST_TMPDIR/err") == *'--policy-fd 9'* && ! -e ran ]]
+}

@@ -107,3 +107,8 @@ deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_v
 	inside -c 'echo "cat: /nowhere: No such file" >&2; false'
 	[[ $stderr != *sandbox_violations* ]]
 }
+
+@test "with standard output closed, events and output stay apart" {
+	"$KODA_BIN" run --events "$events" -c 'echo X' >&- </dev/null 2>"$BATS_TEST_TMPDIR/err" || true
+	told '[x["type"] for x in e] == ["start", "exit"]'
+}

@@ -140,3 +140,13 @@ shows() {
 	seq 1 20000 >"$BATS_TEST_TMPDIR/expected"
 	diff <(head -n 20000 "$BATS_TEST_TMPDIR/out") "$BATS_TEST_TMPDIR/expected"
 }
+
+@test "whoever approves a command sees all of it" {
+	on_tty "wait run in the sandbox:  'rm' '-rf' 'im portant' ? [y/N]" 'type n\n' -- \
+		run --trust safe rm -rf 'im portant'
+	[[ $status -eq 125 ]] || { show_result; false; }
+	long=$(printf 'x%.0s' {1..3000})
+	on_tty 'wait the end ? [y/N]' 'type y\n' 'wait done' -- \
+		run --trust safe -c ": $long; echo done; : the end"
+	[[ $status -eq 0 ]] || { show_result; false; }
+}

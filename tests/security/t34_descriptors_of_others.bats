@@ -116,6 +116,7 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 		[[ ! -e .envrc && ! -e .git/commondir ]] && break
 		sleep 0.1
 	done
-	[[ -z $(git status --short --ignored | grep -v 'file\|\.py') ]]
+	run git status --short --ignored
+	[[ $output != *.envrc* && $output != *.koda* ]]
 	[[ ! -e .envrc && ! -e .mcp.json && ! -e .git/commondir && ! -e .git/modules ]]
 }

@@ -179,5 +179,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bounded, open_box, close_box),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return KODA_TEST_RUN(tests);
 }

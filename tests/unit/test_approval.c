@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy's own word on commands is kept by the library, whoever calls it. */
+#include "koda_test.h"
+
+#include <koda/run.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int start(enum koda_ask ask, bool approved)
+{
+	char root[] = "/var/tmp/koda-approval-XXXXXX";
+	const char *const argv[] = { "true", NULL };
+	const char *const env[] = { NULL };
+	const struct koda_command_options what = { .argv = argv,
+						   .approved = approved,
+						   .stdio = { -1, -1, -1 } };
+	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+						.root = root,
+						.host_env = env };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_policy *policy = NULL;
+	struct koda_outcome outcome = { .code = -1 };
+	int r;
+
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, NULL), KODA_OK);
+	koda_policy_set_ask(policy, ask);
+	options.policy = policy;
+	assert_int_equal(koda_sandbox_open(&options, &sandbox, NULL), KODA_OK);
+	r = koda_sandbox_start(sandbox, &what, &command, NULL);
+	if (r == KODA_OK) {
+		assert_int_equal(koda_command_wait(command, &outcome, NULL), KODA_OK);
+		assert_int_equal(outcome.end, KODA_END_EXITED);
+	}
+	koda_command_free(command);
+	koda_sandbox_close(sandbox);
+	koda_policy_free(policy);
+	assert_int_equal(rmdir(root), 0);
+	return r;
+}
+
+static void test_approval(void **state)
+{
+	(void)state;
+	assert_int_equal(start(KODA_ASK_AUTO, false), KODA_OK);
+	assert_int_equal(start(KODA_ASK_REQUIRE, false), KODA_E_DENIED);
+	assert_int_equal(start(KODA_ASK_REQUIRE, true), KODA_OK);
+	assert_int_equal(start(KODA_ASK_FORBID, false), KODA_E_DENIED);
+	assert_int_equal(start(KODA_ASK_FORBID, true), KODA_E_DENIED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_approval) };
+
+	return KODA_TEST_RUN(tests);
+}
