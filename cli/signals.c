@@ -8,15 +8,28 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* What a handler needs; set while a command runs. */
+/* What a handler needs; set while a command is waited for. */
 static struct koda_command *volatile running;
 
+/* As if it had never been caught; it strikes when the handler returns. */
+static void strike(int number)
+{
+	const struct sigaction by_default = { .sa_handler = SIG_DFL };
+
+	if (running)
+		koda_command_suspend(running); /* the terminal is left as it was found */
+	(void)sigaction(number, &by_default, NULL);
+	(void)raise(number);
+}
+
+/* Once the command has ended a signal can only mean the runner, which may still wait for a reader
+ * of its output. */
 static void pass_on(int number)
 {
 	int saved = errno;
 
-	if (running)
-		(void)!koda_command_signal(running, number, NULL);
+	if (!running || koda_command_signal(running, number, NULL) < 0)
+		strike(number);
 	errno = saved;
 }
 
@@ -60,7 +73,11 @@ void koda_cli_catch_signals(struct koda_command *command)
 	running = command;
 	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++) {
 		struct sigaction action = { .sa_handler = table[i].handler };
+		struct sigaction before;
 
+		/* Whoever started us has them ignored, as nohup does: so they stay. */
+		if (sigaction(table[i].number, NULL, &before) < 0 || before.sa_handler == SIG_IGN)
+			continue;
 		(void)sigaction(table[i].number, &action, NULL);
 	}
 }

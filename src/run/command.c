@@ -205,8 +205,12 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 int koda_command_signal(struct koda_command *command, int signal, struct koda_error *err)
 {
 	unsigned char number = (unsigned char)signal;
+	ssize_t n;
 
-	if (send(command->launcher.ends.life[0], &number, 1, MSG_NOSIGNAL) != 1)
+	do {
+		n = send(command->launcher.ends.life[0], &number, 1, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot pass signal %d on", signal);
 	return KODA_OK;
 }

@@ -535,6 +535,43 @@ PY
 	[[ $status -eq 0 && $stdout == *child* && $stdout == *parent* ]]
 }
 
+@test "a signal that the runner was started to ignore is not passed on" {
+	trap '' HUP
+	start -c 'touch ready; until [ -e go ]; do sleep 0.05; done; echo fine'
+	trap - HUP
+	appears ready
+	kill -HUP "$runner"
+	touch go
+	finish
+	silent 0
+	[[ $stdout == fine ]]
+}
+
+@test "a signal ends a runner that only waits for its reader" {
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	exec 8<>"$BATS_TEST_TMPDIR/pipe"
+	# More than the caller's pipe holds, less than that and the pipe inside.
+	"$KODA_BIN" run -c 'head -c 100000 /dev/zero; touch ready' </dev/null >&8 \
+		2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	runner=$!
+	appears ready
+	for ((i = 0; i < 600; i++)); do
+		[[ -n $(<"/proc/$runner/task/$runner/children") ]] || break
+		sleep 0.05
+	done
+	kill -TERM "$runner"
+	for ((i = 0; i < 200; i++)); do
+		kill -0 "$runner" 2>/dev/null || break
+		sleep 0.05
+	done
+	[[ $i -lt 200 ]]
+	status=0
+	wait "$runner" || status=$?
+	runner=
+	exec 8>&-
+	[[ $status -eq 143 ]]
+}
+
 @test "nothing outlives the command: background, sessions, double forks, ignored signals" {
 	remember
 	start -c 'sleep 600 &

@@ -37,9 +37,10 @@ says() {
 	done
 }
 
-# start ARG...: koda-sandbox run ARG... in the background; its number is in runner.
+# start ARG...: koda-sandbox run ARG... in the background; its number is in runner. The shell ignores
+# the keyboard's signals for what it starts so; the runner would go on ignoring them.
 start() {
-	"$KODA_BIN" run "$@" </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	env --default-signal=INT,QUIT "$KODA_BIN" run "$@" </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
 	runner=$!
 }
 
