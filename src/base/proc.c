@@ -143,8 +143,7 @@ int koda_proc_spawn(struct koda_proc *proc, const char *path, char *const argv[]
 	return r;
 }
 
-/* Milliseconds until the deadline for poll, rounded up; -1 is for ever. */
-static int poll_timeout(uint64_t deadline_ns)
+int koda_clock_left_ms(uint64_t deadline_ns)
 {
 	uint64_t now;
 	uint64_t ms;
@@ -186,7 +185,7 @@ int koda_proc_wait(struct koda_proc *proc, uint64_t deadline_ns, struct koda_exi
 		return koda_fail(err, KODA_E_INVALID, 0, "no child to wait for");
 	for (;;) {
 		struct pollfd p = { .fd = proc->pidfd, .events = POLLIN };
-		int timeout = poll_timeout(deadline_ns);
+		int timeout = koda_clock_left_ms(deadline_ns);
 		int n = poll(&p, 1, timeout);
 
 		if (n > 0)

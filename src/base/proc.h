@@ -43,6 +43,8 @@ KODA_CHECK int koda_proc_spawn(struct koda_proc *proc, const char *path, char *c
 /* Nanoseconds on the monotonic clock. */
 uint64_t koda_clock_now(void);
 #define KODA_DEADLINE_NEVER UINT64_MAX
+/* How long poll is to wait for an absolute deadline: a minute at most, -1 for ever. */
+int koda_clock_left_ms(uint64_t deadline_ns);
 
 /* Waits until the child has ended or the absolute deadline passed, and reaps it.
  * Fails: TIMEOUT (the child still runs), SYS. */

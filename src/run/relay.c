@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,41 +180,70 @@ uint64_t koda_relay_dropped(const struct koda_relay *relay)
 	return relay->tail_total > relay->tail_size ? relay->tail_total - relay->tail_size : 0;
 }
 
+/* Waits for room, at most until the deadline. */
+static bool await_room(const struct koda_relay *relay, uint64_t deadline_ns)
+{
+	struct pollfd p = { .fd = relay->to, .events = POLLOUT };
+	int n;
+
+	do {
+		n = poll(&p, 1, koda_clock_left_ms(deadline_ns));
+	} while (n < 0 ? errno == EINTR : n == 0 && koda_clock_now() < deadline_ns);
+	return n > 0;
+}
+
+/* In pieces for which there is room, so that a reader that stops reading is noticed. */
+static bool write_all(const struct koda_relay *relay, const char *bytes, size_t len,
+		      uint64_t deadline_ns)
+{
+	while (len > 0) {
+		ssize_t n;
+
+		if (!await_room(relay, deadline_ns))
+			return false;
+		n = write(relay->to, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return false;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
 /* The line that tells what is missing, then the ring from its oldest byte. */
-static int write_tail(const struct koda_relay *relay, uint64_t dropped)
+static bool write_tail(const struct koda_relay *relay, uint64_t dropped, uint64_t deadline_ns)
 {
 	size_t kept = (size_t)(relay->tail_total - dropped);
 	size_t start =
 		dropped && relay->tail_size ? (size_t)(relay->tail_total % relay->tail_size) : 0;
 	char line[80];
-	int r = KODA_OK;
+	int n;
 
 	if (dropped) {
-		int n = snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
-				 (unsigned long long)dropped);
-
-		r = koda_fd_write_all(relay->to, line, (size_t)n, NULL);
+		n = snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
+			     (unsigned long long)dropped);
+		if (!write_all(relay, line, (size_t)n, deadline_ns))
+			return false;
 	}
-	if (r == KODA_OK && relay->tail && start)
-		r = koda_fd_write_all(relay->to, relay->tail + start, kept - start, NULL);
-	if (r == KODA_OK && relay->tail)
-		r = koda_fd_write_all(relay->to, relay->tail, start ? start : kept, NULL);
-	return r;
+	if (!relay->tail)
+		return true;
+	return write_all(relay, relay->tail + start, kept - start, deadline_ns) &&
+	       write_all(relay, relay->tail, start, deadline_ns);
 }
 
-void koda_relay_finish(struct koda_relay *relay)
+void koda_relay_finish(struct koda_relay *relay, uint64_t deadline_ns)
 {
 	uint64_t dropped = koda_relay_dropped(relay);
 	sigset_t before;
 	bool held;
-	int r;
+	bool done;
 
 	if (relay->to < 0 || (!dropped && relay->tail_total == 0))
 		return;
 	held = hold_sigpipe(&before);
-	r = write_tail(relay, dropped);
+	done = write_tail(relay, dropped, deadline_ns);
 	if (held)
-		release_sigpipe(&before, r < 0);
+		release_sigpipe(&before, !done);
 }
 
 void koda_relay_clear(struct koda_relay *relay)

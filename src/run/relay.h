@@ -46,8 +46,8 @@ KODA_CHECK int koda_relay_open(struct koda_relay *relay, int from, int to, bool 
 bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events);
 /* Does what is possible without waiting. */
 void koda_relay_step(struct koda_relay *relay);
-/* Writes the kept tail, waiting as long as the reader takes. */
-void koda_relay_finish(struct koda_relay *relay);
+/* Writes the kept tail, waiting for the reader until the deadline; the rest is lost. */
+void koda_relay_finish(struct koda_relay *relay, uint64_t deadline_ns);
 uint64_t koda_relay_dropped(const struct koda_relay *relay);
 void koda_relay_clear(struct koda_relay *relay);
 

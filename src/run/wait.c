@@ -67,19 +67,6 @@ void koda_command_note(void *ctx, const struct koda_noted *noted)
 	koda_command_tell(command, event);
 }
 
-static int timeout_ms(uint64_t deadline_ns)
-{
-	uint64_t now = koda_clock_now();
-	uint64_t ms;
-
-	if (deadline_ns == KODA_DEADLINE_NEVER)
-		return -1;
-	if (now >= deadline_ns)
-		return 0;
-	ms = (deadline_ns - now + 999999) / 1000000;
-	return ms > 60000 ? 60000 : (int)ms;
-}
-
 /* One round: waits for something to do, does it. True if the status socket has something. */
 static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch_status)
 {
@@ -101,7 +88,7 @@ static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch
 	first_of_member = count;
 	if (command->member)
 		count += koda_member_wants(command->member, &polled[count]);
-	if (poll(polled, count, timeout_ms(deadline_ns)) <= 0)
+	if (poll(polled, count, koda_clock_left_ms(deadline_ns)) <= 0)
 		return false;
 	for (nfds_t i = 0; i < first_of_member; i++)
 		if (owners[i] && polled[i].revents)
@@ -245,7 +232,7 @@ static void drain(struct koda_command *command, uint64_t deadline_ns)
 	while (has_output(command) && koda_clock_now() < deadline_ns)
 		(void)carry(command, deadline_ns, false);
 	for (size_t i = 0; i < 2 && koda_clock_now() < deadline_ns; i++)
-		koda_relay_finish(&command->output[i]);
+		koda_relay_finish(&command->output[i], deadline_ns);
 }
 
 static void tell_exit(const struct koda_command *command, const struct koda_outcome *outcome)

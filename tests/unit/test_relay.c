@@ -5,6 +5,7 @@
 #include "../lib/child.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "run/relay.h"
 
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static void pass(const char *text, size_t len, uint64_t ceiling, struct koda_buf
 	for (int i = 0; i < 10000 && koda_relay_wants(&relay, &fd, &events); i++)
 		koda_relay_step(&relay);
 	assert_false(koda_relay_wants(&relay, &fd, &events));
-	koda_relay_finish(&relay);
+	koda_relay_finish(&relay, KODA_DEADLINE_NEVER);
 	assert_int_equal(relay.total, len);
 	*ret_dropped = koda_relay_dropped(&relay);
 	koda_relay_clear(&relay);
@@ -145,7 +146,7 @@ static void output_to_nowhere_is_counted(void **state)
 	KODA_ASSERT_OK(koda_relay_open(&relay, from, -1, false, 2, &err), err);
 	assert_int_equal(write(end, "abcdef", 6), 6);
 	koda_relay_step(&relay);
-	koda_relay_finish(&relay);
+	koda_relay_finish(&relay, KODA_DEADLINE_NEVER);
 	assert_int_equal(relay.total, 6);
 	assert_int_equal(koda_relay_dropped(&relay), 4);
 	koda_relay_clear(&relay);
@@ -178,6 +179,31 @@ static void a_slow_reader_is_not_waited_for(void **state)
 	assert_int_equal(fd, to);
 	assert_int_equal(events, POLLOUT);
 	assert_int_equal(fcntl(to, F_GETFL) & O_NONBLOCK, 0);
+	koda_relay_clear(&relay);
+	free(text);
+}
+
+/* Nor is it for the tail, once the time has passed. */
+static void a_tail_that_nobody_reads_is_given_up(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int reader = -1;
+	koda_auto_fd int to = -1;
+	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_error err = { 0 };
+	char *text = pattern(4096);
+	int from = -1;
+
+	(void)state;
+	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
+	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
+	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, MANY, &err), err);
+	relay.head_left = 0;
+	for (size_t sent = 0; sent < MANY; sent += 4096) {
+		assert_int_equal(write(end, text, 4096), 4096);
+		koda_relay_step(&relay);
+	}
+	koda_relay_finish(&relay, koda_clock_now() + 1000000);
 	koda_relay_clear(&relay);
 	free(text);
 }
@@ -249,6 +275,7 @@ int main(void)
 		cmocka_unit_test(the_head_is_not_held_back),
 		cmocka_unit_test(output_to_nowhere_is_counted),
 		cmocka_unit_test(a_slow_reader_is_not_waited_for),
+		cmocka_unit_test(a_tail_that_nobody_reads_is_given_up),
 		cmocka_unit_test(ends_are_passed_on),
 		cmocka_unit_test(a_reader_that_is_gone_is_no_signal),
 	};
