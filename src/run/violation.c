@@ -221,3 +221,9 @@ void koda_reader_take(void *ctx, const char *bytes, size_t len)
 		len -= part + (end != NULL);
 	}
 }
+
+void koda_reader_end(struct koda_reader *reader)
+{
+	read_line(reader, (struct koda_span){ reader->line, reader->len });
+	reader->len = 0;
+}

@@ -48,5 +48,7 @@ struct koda_reader {
 
 /* The tap of a relay; ctx is the reader. */
 void koda_reader_take(void *ctx, const char *bytes, size_t len);
+/* The stream has ended, perhaps within a line. */
+void koda_reader_end(struct koda_reader *reader);
 
 #endif

@@ -288,6 +288,7 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 		koda_proc_kill(&command->launcher.proc);
 	drain(command,
 	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
+	koda_reader_end(&command->reader);
 	koda_terminal_close(&command->terminal);
 	koda_member_remove(KODA_TAKE(command->member), koda_clock_now() + REMOVAL_NS);
 	for (size_t i = 0; i < 2; i++) {

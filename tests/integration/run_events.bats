@@ -112,3 +112,9 @@ deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_v
 	"$KODA_BIN" run --events "$events" -c 'echo X' >&- </dev/null 2>"$BATS_TEST_TMPDIR/err" || true
 	told '[x["type"] for x in e] == ["start", "exit"]'
 }
+
+@test "denials: the last line of the error stream counts without its end" {
+	inside --events "$events" -c 'printf "cp: /usr/x: Read-only file system" >&2; exit 1'
+	told '[x["target"] for x in e if x["type"] == "violation"] == ["/usr/x"]'
+	[[ $stderr == *"deny file-write* /usr/x"* ]]
+}

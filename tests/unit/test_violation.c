@@ -168,6 +168,19 @@ static void bounded(void **state)
 	assert_int_equal(box->found.count, 1);
 }
 
+static void a_last_line_without_its_end(void **state)
+{
+	struct box *box = *state;
+
+	koda_reader_take(&box->reader, "cat: /secret: Permission denied", 31);
+	assert_int_equal(box->found.count, 0);
+	koda_reader_end(&box->reader);
+	assert_int_equal(box->found.count, 1);
+	koda_violations_clear(&box->found);
+	koda_reader_end(&box->reader);
+	assert_int_equal(box->found.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +188,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_that_the_rules_do_not_confirm, open_box,
 						close_box),
 		cmocka_unit_test_setup_teardown(once_each_and_across_pieces, open_box, close_box),
+		cmocka_unit_test_setup_teardown(a_last_line_without_its_end, open_box, close_box),
 		cmocka_unit_test(nobody_forges_the_block),
 		cmocka_unit_test_setup_teardown(bounded, open_box, close_box),
 	};
