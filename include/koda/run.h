@@ -105,7 +105,9 @@ KODA_API void koda_command_resize(struct koda_command *command);
  * afterwards. May be called in a signal handler. */
 KODA_API void koda_command_suspend(struct koda_command *command);
 KODA_API void koda_command_resume(struct koda_command *command);
-/* Sends a signal to the command's process group. Fails: SYS. Safe in a signal handler's thread. */
+/* Sends a signal to the command's process group. May be called in a signal handler, and by another
+ * thread until the command is freed. Fails: INVALID (no such signal), SYS (the command has ended).
+ */
 KODA_API KODA_CHECK int koda_command_signal(struct koda_command *command, int signal,
 					    struct koda_error *err);
 /* Ends the command if it still runs. NULL is fine. */

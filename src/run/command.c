@@ -15,6 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* The kernel's last; a C library keeps some of them for itself. */
+#define SIGNAL_MAX 64
+
 /* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
  * there is nothing to carry yet but what does not go through it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
@@ -207,6 +210,8 @@ int koda_command_signal(struct koda_command *command, int signal, struct koda_er
 	unsigned char number = (unsigned char)signal;
 	ssize_t n;
 
+	if (signal < 1 || signal > SIGNAL_MAX)
+		return koda_fail(err, KODA_E_INVALID, 0, "there is no signal %d", signal);
 	do {
 		n = send(command->launcher.ends.life[0], &number, 1, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);

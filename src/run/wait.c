@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,7 +283,9 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 		outcome.end = KODA_END_TIMEOUT;
 		reach(command, KODA_CEILING_WALL_TIME);
 	}
-	koda_fd_close(&command->launcher.ends.life[0]); /* whatever still runs ends now */
+	/* Whatever still runs ends now. The number stays ours: somebody may be about to send a
+	 * signal, which must not reach another file. */
+	(void)shutdown(command->launcher.ends.life[0], SHUT_RDWR);
 	if (koda_proc_wait(&command->launcher.proc, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
 			   NULL) < 0)
 		koda_proc_kill(&command->launcher.proc);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What a guardian reports, and when: the test plays its part. */
+#include "koda_test.h"
+
+#include "base/fd.h"
+#include "run/sandbox.h"
+#include "wire/report.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+struct scene {
+	struct koda_command *command;
+	struct koda_event last;
+};
+
+static void keep_last(void *ctx, const struct koda_event *event)
+{
+	struct scene *scene = ctx;
+
+	scene->last = *event;
+}
+
+/* A command whose guardian ends at once. */
+static int open_scene(void **state)
+{
+	char *const argv[] = { (char[]){ "true" }, NULL };
+	struct scene *scene = calloc(1, sizeof(*scene));
+	struct koda_command *command = calloc(1, sizeof(*command));
+	struct koda_ends *ends;
+	struct koda_error err = { 0 };
+
+	assert_non_null(scene);
+	assert_non_null(command);
+	scene->command = command;
+	command->launcher = (struct koda_launcher)KODA_LAUNCHER_INIT;
+	command->input = (struct koda_relay)KODA_RELAY_INIT;
+	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
+	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
+	command->deadline_ns = KODA_DEADLINE_NEVER;
+	command->on_event = keep_last;
+	command->event_ctx = scene;
+	ends = &command->launcher.ends;
+	KODA_ASSERT_OK(koda_fd_socketpair(&ends->status[0], &ends->status[1], &err), err);
+	KODA_ASSERT_OK(koda_fd_socketpair(&ends->life[0], &ends->life[1], &err), err);
+	KODA_ASSERT_OK(koda_proc_spawn(&command->launcher.proc, "/bin/true", argv, argv + 1, NULL,
+				       0, &err),
+		       err);
+	*state = scene;
+	return 0;
+}
+
+static int close_scene(void **state)
+{
+	struct scene *scene = *state;
+
+	koda_command_free(scene->command);
+	free(scene);
+	return 0;
+}
+
+static void report(struct scene *scene, struct koda_report report)
+{
+	assert_int_equal(write(scene->command->launcher.ends.status[1], &report, sizeof(report)),
+			 sizeof(report));
+}
+
+static void signals_go_to_a_command_that_runs(void **state)
+{
+	static const int wrong[] = { -1, 0, 65, 256 + SIGTERM };
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+	unsigned char number = 0;
+
+	KODA_EACH(each, wrong)
+		assert_int_equal(koda_command_signal(scene->command, *each, &err), KODA_E_INVALID);
+	KODA_ASSERT_OK(koda_command_signal(scene->command, SIGTERM, &err), err);
+	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 1);
+	assert_int_equal(number, SIGTERM);
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED });
+	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
+	assert_int_equal(koda_command_signal(scene->command, SIGTERM, &err), KODA_E_SYS);
+	assert_true(scene->command->launcher.ends.life[0] >= 0);
+	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(signals_go_to_a_command_that_runs, open_scene,
+						close_scene),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
