@@ -50,6 +50,12 @@ static void reach(struct koda_command *command, enum koda_ceiling which)
 	koda_command_tell(command, event);
 }
 
+static void reach_reported(struct koda_command *command, const struct koda_report *report)
+{
+	reach(command, report->status == KODA_REPORT_LIMIT_MEMORY ? KODA_CEILING_MEMORY
+								  : KODA_CEILING_PROCESSES);
+}
+
 void koda_command_note(void *ctx, const struct koda_noted *noted)
 {
 	struct koda_command *command = ctx;
@@ -207,8 +213,7 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		       koda_member_add(command->egress, command->policy, koda_take_fd(&given),
 				       take_egress, command, &command->member, &outcome->setup) < 0;
 	case KODA_REPORT_LIMIT:
-		reach(command, report.status == KODA_REPORT_LIMIT_MEMORY ? KODA_CEILING_MEMORY
-									 : KODA_CEILING_PROCESSES);
+		reach_reported(command, &report);
 		return false;
 	case KODA_REPORT_EXITED:
 		take_end(command, &report, outcome);
@@ -223,6 +228,17 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		koda_remedy_add(&outcome->setup);
 		return true;
 	}
+}
+
+/* What the guardian found out after it had told of the end: limits, and nothing else counts. */
+static void take_late(struct koda_command *command)
+{
+	struct koda_report report;
+
+	while (recv(command->launcher.ends.status[0], &report, sizeof(report), MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(report))
+		if (report.kind == KODA_REPORT_LIMIT)
+			reach_reported(command, &report);
 }
 
 /* What was written but not carried yet. Once the guardian is gone nobody holds the pipes any more
@@ -289,6 +305,7 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 	if (koda_proc_wait(&command->launcher.proc, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
 			   NULL) < 0)
 		koda_proc_kill(&command->launcher.proc);
+	take_late(command);
 	drain(command,
 	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
 	koda_reader_end(&command->reader);

@@ -85,11 +85,29 @@ static void signals_go_to_a_command_that_runs(void **state)
 	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 0);
 }
 
+static void a_limit_that_is_told_after_the_end_counts(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = 3 << 8 });
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = 4 << 8 });
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_LIMIT,
+					    .status = KODA_REPORT_LIMIT_MEMORY });
+	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_EXITED);
+	assert_int_equal(outcome.code, 3);
+	assert_int_equal(outcome.limits, 1U << KODA_CEILING_MEMORY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(signals_go_to_a_command_that_runs, open_scene,
 						close_scene),
+		cmocka_unit_test_setup_teardown(a_limit_that_is_told_after_the_end_counts,
+						open_scene, close_scene),
 	};
 
 	return KODA_TEST_RUN(tests);
