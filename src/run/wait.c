@@ -31,6 +31,9 @@
 /* What a shell's exit status adds to the signal that ended its command. */
 #define SHELL_SIGNAL 128
 
+/* Also what the program exits with: nothing ran. */
+#define EXIT_SETUP 125
+
 void koda_command_tell(const struct koda_command *command, struct koda_event event)
 {
 	event.time = koda_event_now();
@@ -277,6 +280,7 @@ static void tell_exit(const struct koda_command *command, const struct koda_outc
 		end->reason = KODA_REASON_EXITED;
 		break;
 	case KODA_END_SETUP:
+		end->code = EXIT_SETUP;
 		end->reason = KODA_REASON_SETUP;
 		break;
 	}

@@ -6,6 +6,7 @@
 #include "run/sandbox.h"
 #include "wire/report.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -101,12 +102,28 @@ static void a_limit_that_is_told_after_the_end_counts(void **state)
 	assert_int_equal(outcome.limits, 1U << KODA_CEILING_MEMORY);
 }
 
+static void a_setup_that_failed_has_the_status_of_the_program(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = EPERM });
+	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_SETUP);
+	assert_int_equal(scene->last.type, KODA_EVENT_EXIT);
+	assert_int_equal(scene->last.of.exit.code, 125);
+	assert_int_equal(scene->last.of.exit.reason, KODA_REASON_SETUP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(signals_go_to_a_command_that_runs, open_scene,
 						close_scene),
 		cmocka_unit_test_setup_teardown(a_limit_that_is_told_after_the_end_counts,
+						open_scene, close_scene),
+		cmocka_unit_test_setup_teardown(a_setup_that_failed_has_the_status_of_the_program,
 						open_scene, close_scene),
 	};
 
