@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,6 +19,9 @@ static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "u
 
 /* The first ones are not those either in which the view was built. */
 #define NAMESPACES_SECLUDED 2
+
+/* The kernel takes 65536 groups, of ten digits each. */
+#define STATUS_MAX ((size_t)1 << 20)
 
 static ino_t outside[NAMESPACES];
 static ino_t of_view[NAMESPACES_SECLUDED];
@@ -55,17 +59,33 @@ static void expect_status(const char *status, const char *name, const char *valu
 		koda_stage2_fail("self-check: not as it must be", name, 0);
 }
 
+/* The whole text, which has a line as long as the user has groups. */
+static char *read_status(void)
+{
+	static const char path[] = "/proc/self/status";
+	char *text = malloc(STATUS_MAX + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (!text || fd < 0)
+		koda_stage2_fail("self-check: read", path, errno);
+	while (n > 0 && len < STATUS_MAX) {
+		n = read(fd, text + len, STATUS_MAX - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (n < 0)
+		koda_stage2_fail("self-check: read", path, errno);
+	(void)close(fd);
+	text[len] = '\0';
+	return text;
+}
+
 static void check_status(void)
 {
 	static const char none[] = "0000000000000000";
-	char status[4096];
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	char *status = read_status();
 
-	if (n < 0)
-		koda_stage2_fail("self-check: read", "/proc/self/status", errno);
-	(void)close(fd);
-	status[n > 0 ? n : 0] = '\0';
 	expect_status(status, "CapInh", none);
 	expect_status(status, "CapPrm", none);
 	expect_status(status, "CapEff", none);
@@ -73,6 +93,7 @@ static void check_status(void)
 	expect_status(status, "CapAmb", none);
 	expect_status(status, "NoNewPrivs", "1");
 	expect_status(status, "Seccomp", "2");
+	free(status);
 }
 
 static void check_denied_write(const char *dir)

@@ -26,6 +26,14 @@ teardown() {
 	done
 }
 
+@test "a user with many groups" {
+	local become=()
+	if [[ $EUID -eq 0 ]]; then # nobody else can have more than there are
+		become=(setpriv --groups "$(seq -s , 1000000 1002000)")
+	fi
+	"${become[@]}" "$KODA_BIN" run true </dev/null
+}
+
 @test "128+n for a command that a signal ended" {
 	for signal in HUP INT QUIT ABRT KILL SEGV USR1 PIPE ALRM TERM; do
 		inside -c "kill -$signal \$\$"
