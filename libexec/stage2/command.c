@@ -47,6 +47,43 @@ static _Noreturn void exec_failed(const char *file, int sys_errno)
 	_exit(sys_errno == ENOENT ? 127 : 126);
 }
 
+/* Text has no NUL in its first line; a program for another machine has. */
+static bool is_text(const char *path)
+{
+	char start[256];
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, start, sizeof(start));
+	const char *end = n > 0 ? memchr(start, '\n', (size_t)n) : NULL;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return n >= 0 && !memchr(start, '\0', end ? (size_t)(end - start) : (size_t)n);
+}
+
+/* Returns with errno if it cannot be executed. As shells do, what the kernel does not know but is
+ * text is a script for sh. */
+static void exec_file(const char *path, char *const argv[], char *const env[])
+{
+	size_t count = 0;
+	char **script;
+
+	(void)execve(path, argv, env);
+	if (errno != ENOEXEC)
+		return;
+	while (argv[count])
+		count++;
+	script = calloc(count + 2, sizeof(*script));
+	if (script && is_text(path)) {
+		script[0] = (char[]){ "sh" };
+		script[1] = (char *)(uintptr_t)path;
+		if (count > 1)
+			memcpy(script + 2, argv + 1, (count - 1) * sizeof(*script));
+		(void)execve("/bin/sh", script, env);
+	}
+	free(script);
+	errno = ENOEXEC;
+}
+
 /* As a shell looks: every directory of PATH; a file that is there but cannot be executed is
  * remembered over one that is not there. */
 static _Noreturn void exec_search(const char *file, char *const argv[], char *const env[])
@@ -60,7 +97,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	if (!*file)
 		exec_failed(file, ENOENT);
 	if (strchr(file, '/')) {
-		(void)execve(file, argv, env);
+		exec_file(file, argv, env);
 		exec_failed(file, errno);
 	}
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
@@ -72,7 +109,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 			full[len] = '/';
 			/* An empty entry is the working directory. */
 			memcpy(full + len + (len > 0), file, name);
-			(void)execve(full, argv, env);
+			exec_file(full, argv, env);
 			error = errno;
 			/* A directory that cannot be searched is not a file that cannot be run. */
 			if (error != ENOENT && error != ENOTDIR && stat(full, &st) == 0)

@@ -92,6 +92,26 @@ teardown() {
 	[[ $status -eq 126 || $status -eq 127 ]] # the kernel does not tell which one is missing
 }
 
+@test "a script that names no interpreter is one for sh" {
+	mkdir bin
+	printf 'echo "$0" "$#" "$2"; exit 7\n' >bin/script
+	chmod +x bin/script
+	inside ./bin/script one 'two  words'
+	silent 7
+	[[ $stdout == './bin/script 2 two  words' ]]
+	PATH=$project/bin:$PATH inside script
+	silent 7
+	[[ $stdout == "$project/bin/script 0 " ]]
+	: >empty
+	chmod +x empty
+	inside ./empty
+	silent 0
+	printf '\177ELF\0\0\0\necho ran\n' >foreign
+	chmod +x foreign
+	inside ./foreign
+	says 126 './foreign: cannot be executed'
+}
+
 @test "127 for what is not there" {
 	inside no-such-program
 	says 127 'no-such-program: command not found'
