@@ -8,6 +8,9 @@
 	"user namespaces are switched off; allow them (kernel.unprivileged_userns_clone, "         \
 	"AppArmor, "                                                                               \
 	"the container's seccomp profile)"
+#define USERNS_NESTED                                                                              \
+	"a user namespace within one is forbidden; allow it (AppArmor, the container's seccomp "   \
+	"profile)"
 #define KERNEL_OLD "this needs Linux 5.13 or newer, and no filter that hides its calls"
 
 /* The first row that fits counts: what the message begins with ("": anything), and the error
@@ -21,6 +24,12 @@ static const struct {
 	{ "create namespaces", EUSERS, "raise user.max_user_namespaces" },
 	{ "create namespaces", ENOMEM, "free some memory" },
 	{ "create namespaces", 0, USERNS_OFF },
+	{ "lock the view in namespaces of its own", ENOSPC, "raise user.max_user_namespaces" },
+	{ "lock the view in namespaces of its own", EUSERS, "raise user.max_user_namespaces" },
+	{ "lock the view in namespaces of its own", ENOMEM, "free some memory" },
+	{ "lock the view in namespaces of its own", 0, USERNS_NESTED },
+	{ "somebody keeps the directory locked", 0,
+	  "end the program that holds a lock (flock) on it, then run it again" },
 	{ "write", EPERM, USERNS_OFF },
 	{ "write", EACCES, USERNS_OFF },
 	{ "Landlock is not available", EOPNOTSUPP,

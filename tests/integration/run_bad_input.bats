@@ -163,6 +163,15 @@ nothing_ran() {
 	nothing_ran 'create namespaces' 'raise user.max_user_namespaces'
 }
 
+@test "no user namespaces within one" {
+	lacking unshare EPERM
+	nothing_ran 'lock the view' 'a user namespace within one is forbidden; allow it'
+	lacking unshare ENOSPC
+	nothing_ran 'lock the view' 'raise user.max_user_namespaces'
+	elsewhere 'echo 1 >/proc/sys/user/max_user_namespaces; exec "$KODA_BIN" run touch ran'
+	nothing_ran 'lock the view' 'raise user.max_user_namespaces'
+}
+
 @test "namespaces that give no privileges, as AppArmor makes them" {
 	lacking mount_setattr EPERM
 	nothing_ran 'user namespaces are switched off; allow them'

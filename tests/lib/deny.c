@@ -22,6 +22,7 @@ static const struct {
 	{ "pidfd_open", SYS_pidfd_open },
 	{ "seccomp", SYS_seccomp },
 	{ "socket", SYS_socket },
+	{ "unshare", SYS_unshare },
 };
 
 static const struct {

@@ -116,6 +116,20 @@ static void a_setup_that_failed_has_the_status_of_the_program(void **state)
 	assert_int_equal(scene->last.of.exit.reason, KODA_REASON_SETUP);
 }
 
+static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_SETUP_FAILED,
+					    .sys_errno = EBUSY,
+					    .step = "somebody keeps the directory locked",
+					    .path = "/srv/app/.envrc" });
+	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
+	assert_non_null(strstr(outcome.setup.message, "(flock) on it, then run it again"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +139,8 @@ int main(void)
 						open_scene, close_scene),
 		cmocka_unit_test_setup_teardown(a_setup_that_failed_has_the_status_of_the_program,
 						open_scene, close_scene),
+		cmocka_unit_test_setup_teardown(a_lock_that_somebody_keeps_has_a_remedy, open_scene,
+						close_scene),
 	};
 
 	return KODA_TEST_RUN(tests);
