@@ -44,22 +44,22 @@ static int distance(const char *a, const char *b)
 	return rows[la % 3][lb];
 }
 
-const char *koda_cli_nearest(const char *word, const char *const *candidates)
+static const char *nearest_of(const char *word, const char *const *candidates)
 {
 	const char *best = NULL;
-	int best_distance = 4;
+	size_t len = strlen(word);
+	/* More than a third of a word changed is another word. */
+	int best_distance = len < 3 ? 2 : (int)(len / 3) + 1;
 
-	if (strlen(word) > WORD_MAX)
+	if (len > WORD_MAX)
 		return NULL;
 	for (; *candidates; candidates++) {
-		size_t len = strlen(*candidates);
 		int d;
 
-		if (len > WORD_MAX)
+		if (strlen(*candidates) > WORD_MAX)
 			continue;
 		d = distance(word, *candidates);
-		/* More than half of a word changed is another word. */
-		if (d < best_distance && (size_t)d * 2 < len + 1) {
+		if (d < best_distance) {
 			best = *candidates;
 			best_distance = d;
 		}
@@ -83,6 +83,27 @@ int koda_cli_usage(const struct cli_call *call, struct koda_error *err, const ch
 			    "%s; see '" CLI_PROGRAM "%s%s --help'", what, space, call->name);
 }
 
+/* dashes: what is written ahead of the word and of its candidates. */
+static int unknown(const struct cli_call *call, const char *what, const char *dashes,
+		   const char *word, const char *const *candidates, struct koda_error *err)
+{
+	const char *nearest = nearest_of(word, candidates);
+	const char *space = call->name[0] ? " " : "";
+
+	if (!nearest)
+		return koda_cli_usage(call, err, "unknown %s '%s%.*s'", what, dashes, SHOWN, word);
+	return koda_fail_at(err, KODA_E_INVALID, 0, call->name,
+			    "unknown %s '%s%.*s', did you mean '%s%s'? See '" CLI_PROGRAM
+			    "%s%s --help'",
+			    what, dashes, SHOWN, word, dashes, nearest, space, call->name);
+}
+
+int koda_cli_unknown(const struct cli_call *call, const char *what, const char *word,
+		     const char *const *candidates, struct koda_error *err)
+{
+	return unknown(call, what, "", word, candidates, err);
+}
+
 void koda_cli_start_options(void)
 {
 	optind = 0; /* 0, not 1: makes glibc forget what it knows of an earlier argv */
@@ -101,7 +122,6 @@ static int unknown_long(const struct cli_call *call, const struct cli_syntax *sy
 			const char *word, struct koda_error *err)
 {
 	const char *names[64];
-	const char *nearest;
 	char bare[WORD_MAX + 1];
 	size_t len = strcspn(word + 2, "=");
 	size_t count = 0;
@@ -114,11 +134,7 @@ static int unknown_long(const struct cli_call *call, const struct cli_syntax *sy
 	     o++)
 		names[count++] = o->name;
 	names[count] = NULL;
-	nearest = koda_cli_nearest(bare, names);
-	if (nearest)
-		return koda_cli_usage(call, err, "unknown option '--%s', did you mean '--%s'", bare,
-				      nearest);
-	return koda_cli_usage(call, err, "unknown option '--%s'", bare);
+	return unknown(call, "option", "--", bare, names, err);
 }
 
 /* What getopt's '?' is about: optopt is 0 for a long option it does not know, the value of a long

@@ -72,8 +72,10 @@ KODA_CHECK int koda_cli_need_command(const struct cli_call *call, const char *sh
 /* A usage error of a command, with a pointer to its help. Returns KODA_E_INVALID. */
 int koda_cli_usage(const struct cli_call *call, struct koda_error *err, const char *format, ...)
 	KODA_PRINTF(3, 4);
-/* The candidate (NULL-terminated list) that word is most likely a slip of, or NULL. */
-const char *koda_cli_nearest(const char *word, const char *const *candidates);
+/* A usage error for a word that is none of the candidates (NULL-terminated list); names the one
+ * that it is most likely a slip of. what: "command". Returns KODA_E_INVALID. */
+int koda_cli_unknown(const struct cli_call *call, const char *what, const char *word,
+		     const char *const *candidates, struct koda_error *err);
 
 /* --- output.c: what is printed --- */
 

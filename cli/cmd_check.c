@@ -57,7 +57,6 @@ static void clear_answer(struct answer *answer)
 static int parse_access(const struct cli_call *call, const char *word, enum access *ret_access,
 			struct koda_error *err)
 {
-	const char *nearest;
 
 	for (int i = 0; i < ACCESS_COUNT; i++) {
 		if (strcmp(word, access_names[i]) == 0) {
@@ -65,11 +64,7 @@ static int parse_access(const struct cli_call *call, const char *word, enum acce
 			return KODA_OK;
 		}
 	}
-	nearest = koda_cli_nearest(word, access_names);
-	if (nearest)
-		return koda_cli_usage(call, err, "unknown access '%.60s', did you mean '%s'", word,
-				      nearest);
-	return koda_cli_usage(call, err, "unknown access '%.60s'", word);
+	return koda_cli_unknown(call, "access", word, access_names, err);
 }
 
 /* The host, without the brackets if they hold an IPv6 address, and the port. */

@@ -8,7 +8,6 @@ int koda_cli_completion(const struct cli_call *call, struct koda_error *err)
 	static const struct cli_syntax syntax = { ":h", longs };
 	static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 	const char *script;
-	const char *nearest;
 	int option;
 	int r;
 
@@ -21,12 +20,8 @@ int koda_cli_completion(const struct cli_call *call, struct koda_error *err)
 	if (r < 0)
 		return r;
 	script = koda_cli_completion_script(call->argv[optind]);
-	if (!script) {
-		nearest = koda_cli_nearest(call->argv[optind], shells);
-		return koda_cli_usage(call, err, "unknown shell '%.60s'%s%s%s", call->argv[optind],
-				      nearest ? ", did you mean '" : "", nearest ? nearest : "",
-				      nearest ? "'" : "");
-	}
+	if (!script)
+		return koda_cli_unknown(call, "shell", call->argv[optind], shells, err);
 	r = koda_cli_print(script, strlen(script), err);
 	return r < 0 ? r : CLI_EXIT_OK;
 }

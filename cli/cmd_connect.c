@@ -13,13 +13,16 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEAD_MAX ((size_t)64 * 1024)
-#define CHUNK    ((size_t)64 * 1024)
-#define HOST_MAX 255
+#define HEAD_MAX    ((size_t)64 * 1024)
+#define CHUNK       ((size_t)64 * 1024)
+#define HOST_MAX    255
+#define TARGET_SIZE (HOST_MAX + sizeof("[]:65535"))
+#define LINE_SIZE   512 /* of what the proxy says */
 
 /* One direction: bytes that were read and not yet written. */
 struct pump {
@@ -87,14 +90,29 @@ static int check_host(const char *host, struct koda_error *err)
 	return KODA_OK;
 }
 
-static int ask(int fd, const char *host, uint16_t port, struct koda_error *err)
+static int read_port(const char *text, uint16_t *ret_port, struct koda_error *err)
+{
+	uint64_t port = 0;
+
+	if (koda_parse_u64(text, UINT16_MAX, &port, NULL) < 0 || port == 0)
+		return koda_fail(err, KODA_E_INVALID, 0, "port %.20s: must be 1 to %d", text,
+				 UINT16_MAX);
+	*ret_port = (uint16_t)port;
+	return KODA_OK;
+}
+
+/* HOST:PORT, an IPv6 address in brackets. */
+static void name_target(const char *host, uint16_t port, char target[static TARGET_SIZE])
+{
+	bool is_v6 = strchr(host, ':') && host[0] != '[';
+
+	(void)snprintf(target, TARGET_SIZE, is_v6 ? "[%s]:%u" : "%s:%u", host, port);
+}
+
+static int ask(int fd, const char *target, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(4096);
-	bool is_v6 = strchr(host, ':') && host[0] != '[';
-	const char *open = is_v6 ? "[" : "";
-	const char *close_ = is_v6 ? "]" : "";
-	int r = koda_buf_addf(&text, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n\r\n", open,
-			      host, close_, port, open, host, close_, port);
+	int r = koda_buf_addf(&text, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target);
 
 	return r < 0 ? koda_fail_nomem(err) : koda_fd_write_all(fd, text.ptr, text.len, err);
 }
@@ -118,21 +136,61 @@ static int read_head(int fd, struct koda_buf *head, struct koda_error *err)
 	return koda_buf_add(head, "", 1) < 0 ? koda_fail_nomem(err) : KODA_OK;
 }
 
+/* The first line of the answer's text, as far as it comes. */
+static void read_line(int fd, char line[static LINE_SIZE])
+{
+	size_t len = 0;
+
+	while (len + 1 < LINE_SIZE) {
+		ssize_t n = recv(fd, line + len, 1, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || line[len] == '\n' || line[len] == '\r')
+			break;
+		len++;
+	}
+	line[len] = '\0';
+}
+
+/* text behind "word: ", if it begins so. */
+static const char *behind(const char *text, const char *word, size_t len)
+{
+	if (strncmp(text, word, len) == 0 && strncmp(text + len, ": ", 2) == 0)
+		return text + len + 2;
+	return text;
+}
+
 /* Says what the proxy said, if it was no. */
-static int judge(const char *head, struct koda_error *err)
+static int judge(int fd, const char *head, const char *target, struct koda_error *err)
 {
 	static const char field[] = "\r\nX-Koda-Reason: ";
 	const char *reason = strstr(head, field);
+	bool refused = strncmp(head, "HTTP/1.1 403", 12) == 0;
+	char line[LINE_SIZE];
+	const char *text = line;
+	size_t reason_len;
+	size_t len;
 
 	if (strncmp(head, "HTTP/1.1 200", 12) == 0)
 		return KODA_OK;
-	if (reason) {
-		reason += sizeof(field) - 1;
-		return koda_fail(err, KODA_E_DENIED, 0, "refused by the sandbox: %.*s",
-				 (int)strcspn(reason, "\r"), reason);
-	}
-	return koda_fail(err, KODA_E_DENIED, 0, "the proxy answered: %.*s",
-			 (int)strcspn(head, "\r"), head);
+	if (!reason)
+		return koda_fail_at(err, KODA_E_DENIED, 0, target, "the proxy answered: %.*s",
+				    (int)strcspn(head, "\r"), head);
+	reason += sizeof(field) - 1;
+	reason_len = strcspn(reason, "\r");
+	read_line(fd, line);
+	/* The line repeats what is said here already. */
+	text = behind(text, CLI_PROGRAM, strlen(CLI_PROGRAM));
+	text = behind(text, reason, reason_len);
+	text = behind(text, target, strlen(target));
+	text = behind(text, target, (size_t)(strrchr(target, ':') - target));
+	len = strlen(text);
+	if (len > 0 && text[len - 1] == '.')
+		len--;
+	return koda_fail_at(err, KODA_E_DENIED, 0, target, "%s: %.*s%s%.*s",
+			    refused ? "refused by the sandbox" : "not connected", (int)reason_len,
+			    reason, len > 0 ? ": " : "", (int)len, text);
 }
 
 static short wants(const struct pump *pump, int fd)
@@ -215,7 +273,8 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	const char *url = proxy_url(call->env);
 	struct sockaddr_in address;
 	const char *host;
-	uint64_t port = 0;
+	char target[TARGET_SIZE];
+	uint16_t port = 0;
 	int option;
 	int r;
 
@@ -229,7 +288,7 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	host = call->argv[optind];
 	r = check_host(host, err);
 	if (r == KODA_OK)
-		r = koda_parse_u64(call->argv[optind + 1], UINT16_MAX, &port, err);
+		r = read_port(call->argv[optind + 1], &port, err);
 	if (r == KODA_OK && !url)
 		r = koda_fail(err, KODA_E_INVALID, 0,
 			      "HTTPS_PROXY is not set: is this a sandbox with a network?");
@@ -240,10 +299,11 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot reach the proxy");
-	r = ask(fd, host, (uint16_t)port, err);
+	name_target(host, port, target);
+	r = ask(fd, target, err);
 	if (r == KODA_OK)
 		r = read_head(fd, &head, err);
 	if (r == KODA_OK)
-		r = judge(head.ptr, err);
+		r = judge(fd, head.ptr, target, err);
 	return r < 0 ? r : serve(fd, err);
 }

@@ -73,12 +73,14 @@ static void put_backend(struct writer *w, const struct koda_backend_state *state
 
 	put(w, "\n");
 	put(w, state->name);
+	if (!state->usable && strcmp(first->why, state->why.message) == 0) {
+		put(w, ": not in this release\n"); /* known by name only, nothing was tried */
+		return;
+	}
 	put(w, state->usable ? ": works\n" : ": does not work: ");
 	if (!state->usable) {
 		put_error(w, &state->why);
 		put(w, "\n");
-		if (strcmp(first->why, state->why.message) == 0)
-			return; /* nothing more is known */
 		put(w, "  reason: ");
 		put(w, first->why);
 		put(w, first->remedy[0] ? "\n  remedy: " : "");
@@ -99,7 +101,8 @@ static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
 	for (size_t i = 0; i < diagnosis->count; i++)
 		put_backend(w, &diagnosis->backends[i]);
 	put(w, koda_diagnosis_is_sound(diagnosis)
-		       ? "\nCommands are contained: the kernel enforces every clause of that.\n"
+		       ? "\nThe kernel enforces every containment clause; trust mode auto can run "
+			 "here.\n"
 		       : "\nNot every clause of containment is enforced on this machine.\n");
 }
 

@@ -55,14 +55,9 @@ static int unknown_command(const struct cli_call *group, const char *word, struc
 {
 	char words[KODA_ARRAY_LEN(commands)][32];
 	const char *list[KODA_ARRAY_LEN(commands) + 1];
-	const char *nearest;
 
 	next_words(group->name, words, list);
-	nearest = koda_cli_nearest(word, list);
-	if (nearest)
-		return koda_cli_usage(group, err, "unknown command '%.60s', did you mean '%s'",
-				      word, nearest);
-	return koda_cli_usage(group, err, "unknown command '%.60s'", word);
+	return koda_cli_unknown(group, "command", word, list, err);
 }
 
 static int print_version(struct koda_error *err)
@@ -75,7 +70,7 @@ static int print_version(struct koda_error *err)
 }
 
 /* Options ahead of the next word of a command; only the program itself has a version.
- * 1 and optind at that word, 0 if the work is done. */
+ * 1 and optind behind them, 0 if the work is done. */
 static int read_group(const struct cli_call *group, struct koda_error *err)
 {
 	static const struct option longs[] = { CLI_HELP_OPTION, { 0 } };
@@ -93,8 +88,6 @@ static int read_group(const struct cli_call *group, struct koda_error *err)
 		return r;
 	if (r > 0)
 		return option == 'h' ? koda_cli_help(group->name, err) : print_version(err);
-	if (optind >= group->argc)
-		return koda_cli_usage(group, err, "needs a command");
 	return 1;
 }
 
@@ -124,12 +117,21 @@ static const struct command *find_command(const char *group, const char *word)
 	return NULL;
 }
 
+/* "help COMMAND" is the same as "COMMAND --help", and takes nothing more. */
+static int help_for(const struct cli_call *call, const char *name, struct koda_error *err)
+{
+	if (call->argc > 1)
+		return koda_cli_usage(call, err, "unexpected argument '%.60s'", call->argv[1]);
+	return koda_cli_help(name, err);
+}
+
 /* Takes words off argv until they are a command, and runs it. */
 static int dispatch(int argc, char **argv, struct koda_error *err)
 {
 	struct cli_call call = {
 		.name = "", .argc = argc, .argv = argv, .env = (const char *const *)environ
 	};
+	bool helping = false;
 
 	for (;;) {
 		int r = read_group(&call, err);
@@ -138,7 +140,16 @@ static int dispatch(int argc, char **argv, struct koda_error *err)
 
 		if (r <= 0)
 			return r;
+		if (optind >= call.argc)
+			return helping ? koda_cli_help(call.name, err)
+				       : koda_cli_usage(&call, err, "needs a command");
 		word = call.argv[optind];
+		if (!helping && !call.name[0] && strcmp(word, "help") == 0) {
+			helping = true;
+			call.argc -= optind;
+			call.argv += optind;
+			continue;
+		}
 		command = find_command(call.name, word);
 		if (!command && (call.name[0] || !is_group(word)))
 			return unknown_command(&call, word, err);
@@ -146,7 +157,8 @@ static int dispatch(int argc, char **argv, struct koda_error *err)
 		call.argv += optind;
 		call.name = command ? command->name : word;
 		if (command)
-			return command->run(&call, err);
+			return helping ? help_for(&call, command->name, err)
+				       : command->run(&call, err);
 	}
 }
 

@@ -55,6 +55,32 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 	done
 }
 
+@test "help as a word" {
+	local name
+	for name in '' run policy 'policy show'; do
+		# shellcheck disable=SC2086 # the name may be two words
+		koda $name --help
+		succeeds
+		local expected=$stdout
+		# shellcheck disable=SC2086
+		koda help $name
+		succeeds
+		[[ $stdout == "$expected" ]]
+	done
+	koda help rnu
+	refuses "did you mean 'run'?"
+	koda help run more
+	refuses "run: unexpected argument 'more'"
+}
+
+@test "ports that connect does not take" {
+	local port
+	for port in 0 65536 99999 -1 http ''; do
+		koda connect -- host.test "$port"
+		refuses "port $port: must be 1 to 65535"
+	done
+}
+
 @test "a missing command" {
 	koda
 	refuses "needs a command" "koda-sandbox --help"
@@ -64,7 +90,7 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 
 @test "an unknown command names its nearest match" {
 	koda polcy
-	refuses "'polcy'" "did you mean 'policy'"
+	refuses "'polcy'" "did you mean 'policy'? See 'koda-sandbox --help'"
 	koda policy chekc
 	refuses "policy: " "'chekc'" "did you mean 'check'"
 	koda evn
@@ -75,7 +101,10 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 
 @test "an unknown command that resembles none" {
 	koda xyzzy
-	refuses "unknown command 'xyzzy'" "koda-sandbox --help"
+	refuses "unknown command 'xyzzy'; see 'koda-sandbox --help'"
+	[[ $stderr != *"did you mean"* ]]
+	koda ruby # two of its four letters are those of run
+	refuses "unknown command 'ruby'"
 	[[ $stderr != *"did you mean"* ]]
 	koda "$(printf 'x%.0s' {1..5000})"
 	refuses "unknown command 'xxx" "koda-sandbox --help"

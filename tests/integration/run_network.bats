@@ -96,7 +96,8 @@ installed() {
 @test "ssh: koda-sandbox connect as its ProxyCommand" {
 	cp -- "$KODA_BIN" koda
 	gets 'SSH-2.0-koda_test'$'\r\n''ping' -c 'echo ping | ./koda connect listed.test '"$echo"
-	is_told 'not_listed' -c 'echo ping | ./koda connect other.test '"$echo"
+	is_told "other.test:$echo: refused by the sandbox: not_listed: no rule" \
+		-c 'echo ping | ./koda connect other.test '"$echo"
 	[[ $status -eq 125 ]]
 	installed ssh || return 0
 	client ssh -v -F none -o BatchMode=yes -o ProxyCommand='./koda connect %h %p' \
