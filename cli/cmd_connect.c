@@ -162,7 +162,8 @@ static const char *behind(const char *text, const char *word, size_t len)
 }
 
 /* Says what the proxy said, if it was no. */
-static int judge(int fd, const char *head, const char *target, struct koda_error *err)
+static int judge(int fd, const char *head, const char *host, const char *target,
+		 struct koda_error *err)
 {
 	static const char field[] = "\r\nX-Koda-Reason: ";
 	const char *reason = strstr(head, field);
@@ -184,7 +185,7 @@ static int judge(int fd, const char *head, const char *target, struct koda_error
 	text = behind(text, CLI_PROGRAM, strlen(CLI_PROGRAM));
 	text = behind(text, reason, reason_len);
 	text = behind(text, target, strlen(target));
-	text = behind(text, target, (size_t)(strrchr(target, ':') - target));
+	text = behind(text, host, strlen(host));
 	len = strlen(text);
 	if (len > 0 && text[len - 1] == '.')
 		len--;
@@ -304,6 +305,6 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	if (r == KODA_OK)
 		r = read_head(fd, &head, err);
 	if (r == KODA_OK)
-		r = judge(fd, head.ptr, target, err);
+		r = judge(fd, head.ptr, host, target, err);
 	return r < 0 ? r : serve(fd, err);
 }
