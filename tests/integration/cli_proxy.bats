@@ -176,7 +176,7 @@ while data := s.recv(4096):
 	helper=$(dirname -- "$KODA_BIN")/koda-egress
 	status=0
 	# shellcheck disable=SC2016
-	unshare -Urm sh -c 'mount --bind /bin/false "$1" && exec "$2" proxy --listen 127.0.0.1:0' sh \
+	timeout 60 unshare -Urm sh -c 'mount --bind /bin/false "$1" && exec "$2" proxy --listen 127.0.0.1:0' sh \
 		"$helper" "$KODA_BIN" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	slurp stderr "$BATS_TEST_TMPDIR/err"
 	refuses 'the proxy does not start'
