@@ -291,8 +291,8 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	if (r == KODA_OK)
 		r = read_port(call->argv[optind + 1], &port, err);
 	if (r == KODA_OK && !url)
-		r = koda_fail(err, KODA_E_INVALID, 0,
-			      "HTTPS_PROXY is not set: is this a sandbox with a network?");
+		return koda_fail(err, KODA_E_INVALID, 0,
+				 "HTTPS_PROXY is not set: is this a sandbox with a network?");
 	if (r == KODA_OK)
 		r = parse_proxy(url, &address, err);
 	if (r < 0)
