@@ -77,14 +77,16 @@ void koda_command_note(void *ctx, const struct koda_noted *noted)
 	koda_command_tell(command, event);
 }
 
-/* One round: waits for something to do, does it. True if the status socket has something. */
-static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch_status)
+/* One round: waits for something to do, does it. 1 if the status socket has something, 0 if not,
+ * or a negative errno: waiting is not possible. */
+static int carry(struct koda_command *command, uint64_t deadline_ns, bool watch_status)
 {
 	struct koda_relay *relays[] = { &command->input, &command->output[0], &command->output[1] };
 	struct koda_relay *owners[POLLED] = { NULL };
 	struct pollfd polled[POLLED];
 	nfds_t first_of_member;
 	nfds_t count = 0;
+	int n;
 
 	if (watch_status)
 		polled[count++] =
@@ -98,8 +100,9 @@ static bool carry(struct koda_command *command, uint64_t deadline_ns, bool watch
 	first_of_member = count;
 	if (command->member)
 		count += koda_member_wants(command->member, &polled[count]);
-	if (poll(polled, count, koda_clock_left_ms(deadline_ns)) <= 0)
-		return false;
+	n = poll(polled, count, koda_clock_left_ms(deadline_ns));
+	if (n <= 0)
+		return n < 0 && errno != EINTR ? -errno : 0;
 	for (nfds_t i = 0; i < first_of_member; i++)
 		if (owners[i] && polled[i].revents)
 			koda_relay_step(owners[i]);
@@ -250,7 +253,8 @@ static void drain(struct koda_command *command, uint64_t deadline_ns)
 {
 	koda_relay_clear(&command->input);
 	while (has_output(command) && koda_clock_now() < deadline_ns)
-		(void)carry(command, deadline_ns, false);
+		if (carry(command, deadline_ns, false) < 0)
+			return;
 	for (size_t i = 0; i < 2 && koda_clock_now() < deadline_ns; i++)
 		koda_relay_finish(&command->output[i], deadline_ns);
 }
@@ -296,9 +300,14 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 
 	if (command->launcher.proc.pid <= 0)
 		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
-	while (!ended && koda_clock_now() < command->deadline_ns)
-		ended = carry(command, command->deadline_ns, true) &&
-			take_report(command, &outcome);
+	while (!ended && koda_clock_now() < command->deadline_ns) {
+		int got = carry(command, command->deadline_ns, true);
+
+		if (got < 0)
+			(void)koda_fail(&outcome.setup, KODA_E_CHILD, -got,
+					"cannot wait for the command");
+		ended = got < 0 || (got > 0 && take_report(command, &outcome));
+	}
 	if (!ended) {
 		outcome.end = KODA_END_TIMEOUT;
 		reach(command, KODA_CEILING_WALL_TIME);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 struct scene {
@@ -130,6 +131,25 @@ static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
 	assert_non_null(strstr(outcome.setup.message, "(flock) on it, then run it again"));
 }
 
+/* Without a deadline it would try again for ever. */
+static void waiting_that_is_not_possible_ends_it(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+	struct rlimit before;
+	int r;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, before.rlim_max }), 0);
+	r = koda_command_wait(scene->command, &outcome, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	KODA_ASSERT_OK(r, err);
+	assert_int_equal(outcome.end, KODA_END_SETUP);
+	assert_int_equal(outcome.setup.code, KODA_E_CHILD);
+	assert_int_equal(outcome.setup.sys_errno, EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +160,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_setup_that_failed_has_the_status_of_the_program,
 						open_scene, close_scene),
 		cmocka_unit_test_setup_teardown(a_lock_that_somebody_keeps_has_a_remedy, open_scene,
+						close_scene),
+		cmocka_unit_test_setup_teardown(waiting_that_is_not_possible_ends_it, open_scene,
 						close_scene),
 	};
 
