@@ -39,8 +39,6 @@ struct request {
 static int take_option(const struct cli_call *call, struct request *request, int option,
 		       struct koda_error *err)
 {
-	int r;
-
 	switch (option) {
 	case OPT_LISTEN:
 		if (request->listen)
@@ -48,18 +46,12 @@ static int take_option(const struct cli_call *call, struct request *request, int
 		request->listen = optarg;
 		return KODA_OK;
 	case OPT_EVENTS:
-		r = koda_cli_events_file(&request->events, optarg, err);
-		break;
+		return koda_cli_events_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
-		r = koda_cli_events_fd(&request->events, optarg, err);
-		break;
+		return koda_cli_events_fd(&request->events, optarg, err);
 	default:
 		return koda_cli_shape_take(&request->shape, option, optarg, err);
 	}
-	if (r < 0)
-		koda_cli_blame(err, "--events%s %.80s", option == OPT_EVENTS_FD ? "-fd" : "",
-			       optarg);
-	return r;
 }
 
 static int read_request(const struct cli_call *call, struct request *request,

@@ -26,7 +26,7 @@ static void ignore_sigpipe(void)
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
-int koda_cli_events_fd(struct cli_events *events, const char *arg, struct koda_error *err)
+static int open_number(struct cli_events *events, const char *arg, struct koda_error *err)
 {
 	uint64_t number = 0;
 	int r;
@@ -44,7 +44,7 @@ int koda_cli_events_fd(struct cli_events *events, const char *arg, struct koda_e
 	return KODA_OK;
 }
 
-int koda_cli_events_file(struct cli_events *events, const char *path, struct koda_error *err)
+static int open_file(struct cli_events *events, const char *path, struct koda_error *err)
 {
 	if (events->fd >= 0)
 		return fail_second(err);
@@ -60,6 +60,24 @@ int koda_cli_events_file(struct cli_events *events, const char *path, struct kod
 	if (events->fd < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot be written");
 	return KODA_OK;
+}
+
+int koda_cli_events_fd(struct cli_events *events, const char *arg, struct koda_error *err)
+{
+	int r = open_number(events, arg, err);
+
+	if (r < 0)
+		koda_cli_blame(err, "--events-fd %.80s", arg);
+	return r;
+}
+
+int koda_cli_events_file(struct cli_events *events, const char *path, struct koda_error *err)
+{
+	int r = open_file(events, path, err);
+
+	if (r < 0)
+		koda_cli_blame(err, "--events %.80s", path);
+	return r;
 }
 
 /* A reader that went away does not end the command; there is nobody left to tell. */

@@ -26,8 +26,6 @@ static int check_backend(const struct cli_call *call, const char *name, struct k
 static int take_option(const struct cli_call *call, struct request *request, int option,
 		       struct koda_error *err)
 {
-	int r;
-
 	switch (option) {
 	case 'c':
 		if (request->shell)
@@ -56,18 +54,12 @@ static int take_option(const struct cli_call *call, struct request *request, int
 	case CLI_OPT_NO_SANDBOX:
 		return koda_cli_grip_take(&request->grip, option, optarg, err);
 	case OPT_EVENTS:
-		r = koda_cli_events_file(&request->events, optarg, err);
-		break;
+		return koda_cli_events_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
-		r = koda_cli_events_fd(&request->events, optarg, err);
-		break;
+		return koda_cli_events_fd(&request->events, optarg, err);
 	default:
 		return koda_cli_shape_take(&request->shape, option, optarg, err);
 	}
-	if (r < 0)
-		koda_cli_blame(err, "--events%s %.80s", option == OPT_EVENTS_FD ? "-fd" : "",
-			       optarg);
-	return r;
 }
 
 /* The user's shell, or the system's. */

@@ -26,7 +26,7 @@ struct cli_events {
 		.fd = -1                                                                           \
 	}
 
-/* --events-fd N, --events FILE. Fails: INVALID, SYS. */
+/* --events-fd N, --events FILE. Errors name the option. Fails: INVALID, SYS. */
 KODA_CHECK int koda_cli_events_fd(struct cli_events *events, const char *arg,
 				  struct koda_error *err);
 KODA_CHECK int koda_cli_events_file(struct cli_events *events, const char *path,

@@ -20,7 +20,7 @@ static const struct koda_finding not_started = {
 	KODA_GRIP_REFUSED,
 	"the sandbox cannot be started, and nothing is known that speaks against it", ""
 };
-static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not built in yet", "" };
+static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not in this release", "" };
 
 static void find_all(struct koda_backend_state *state, struct koda_finding finding)
 {

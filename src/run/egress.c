@@ -207,7 +207,7 @@ void koda_egress_listen(struct koda_egress *egress)
 			return;
 		}
 		bound(&message);
-		if (message.kind == KODA_EGRESS_READY)
+		if (message.kind == KODA_EGRESS_ADDED)
 			egress->starts = 0;
 		member = find(egress, message.id);
 		if (!member)
