@@ -105,6 +105,7 @@ static int diagnose_native(const char *const *host_env, struct koda_backend_stat
 	if (state->usable) {
 		koda_machine_glance(&machine);
 		machine.overlay = koda_machine_has_overlay();
+		machine.cgroup = koda_machine_has_cgroup();
 	} else {
 		koda_machine_look(&machine);
 	}

@@ -2,6 +2,7 @@
 #include "run/machine.h"
 
 #include "base/fd.h"
+#include "run/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,13 @@ bool koda_machine_has_overlay(void)
 	return read_text("/proc/filesystems", text, sizeof(text)) && strstr(text, "\toverlay\n");
 }
 
+bool koda_machine_has_cgroup(void)
+{
+	koda_auto_free char *dir = NULL;
+
+	return koda_cgroup_find(KODA_CGROUP_MOUNT, KODA_CGROUP_SELF, &dir, NULL) == KODA_OK && dir;
+}
+
 void koda_machine_glance(struct koda_machine *ret_machine)
 {
 	*ret_machine = (struct koda_machine){
@@ -113,5 +121,6 @@ void koda_machine_look(struct koda_machine *ret_machine)
 	ret_machine->modern = has_modern_calls();
 	ret_machine->seccomp_filter = has_filters();
 	ret_machine->overlay = koda_machine_has_overlay();
+	ret_machine->cgroup = koda_machine_has_cgroup();
 	ret_machine->userns = look_at_userns(ret_machine->as_root, ret_machine->modern);
 }

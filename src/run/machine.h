@@ -26,6 +26,7 @@ struct koda_machine {
 	bool modern;         /* openat2, close_range, mount_setattr */
 	bool seccomp_filter; /* system calls can be filtered */
 	bool overlay;        /* overlay can be mounted in a user namespace */
+	bool cgroup;         /* a control group of its own can be made for each command */
 	enum koda_userns userns;
 };
 
@@ -34,7 +35,8 @@ void koda_machine_look(struct koda_machine *ret_machine);
 /* Only what containment depends on and a sandbox that starts has not proved by that: two system
  * calls, cheap enough for every command. The rest is taken as given. */
 void koda_machine_glance(struct koda_machine *ret_machine);
-/* Overlay alone. */
+/* Single facts. */
 bool koda_machine_has_overlay(void);
+bool koda_machine_has_cgroup(void);
 
 #endif

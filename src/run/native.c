@@ -116,9 +116,12 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 			refused("this kernel's Landlock knows no ports; a command could listen on "
 				"its own loopback device",
 				"use a kernel of version 6.7 or later");
-	of[KODA_CLAUSE_MEMORY] =
-		emulated("the kernel limits the data of each process, not their sum", "");
-	if (machine->as_root)
+	if (!machine->cgroup)
+		of[KODA_CLAUSE_MEMORY] = emulated(
+			"the kernel limits the data of each process, the sandbox their sum",
+			"start from a session that delegates a control group (v2) with "
+			"memory and pids, as systemd-run --user --scope -p Delegate=yes does");
+	if (machine->as_root && !machine->cgroup)
 		of[KODA_CLAUSE_PROCESS_COUNT] =
 			emulated("the kernel does not count root's processes; the sandbox does",
 				 "run as an ordinary user");

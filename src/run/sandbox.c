@@ -97,6 +97,7 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 
 	koda_machine_glance(&machine);
 	machine.overlay = koda_machine_has_overlay();
+	machine.cgroup = koda_machine_has_cgroup();
 	(void)sandbox->backend->judge(&machine, ret_findings);
 	if (sandbox->backend != &koda_backend_none)
 		koda_admit_relax(sandbox->policy, ret_findings);

@@ -122,6 +122,24 @@ static void what_is_missing_is_one_clause(void **state)
 	}
 }
 
+static void a_control_group_holds_the_sums(void **state)
+{
+	struct koda_machine machine = good;
+	struct koda_findings findings;
+	bool usable;
+
+	(void)state;
+	machine.as_root = true;
+	for (int group = 0; group < 2; group++) {
+		enum koda_grip grip = group ? KODA_GRIP_ENFORCED : KODA_GRIP_EMULATED;
+
+		machine.cgroup = group;
+		findings = judge(&koda_backend_native, machine, &usable);
+		assert_int_equal(findings.of[KODA_CLAUSE_MEMORY].grip, grip);
+		assert_int_equal(findings.of[KODA_CLAUSE_PROCESS_COUNT].grip, grip);
+	}
+}
+
 static void no_sandbox_claims_nothing(void **state)
 {
 	bool usable;
@@ -271,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_good_machine_holds_all_containment),
 		cmocka_unit_test(an_obstacle_refuses_everything_and_has_a_remedy),
 		cmocka_unit_test(what_is_missing_is_one_clause),
+		cmocka_unit_test(a_control_group_holds_the_sums),
 		cmocka_unit_test(no_sandbox_claims_nothing),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
