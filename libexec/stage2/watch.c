@@ -14,6 +14,7 @@
 #include "wire/report.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,19 +92,30 @@ static void end_all(enum koda_report_limit which)
 	watched.memory = 0;
 }
 
-/* Adds up what count says of every process but init. */
+/* Counting sets errno as it likes. */
+static const struct dirent *next_entry(DIR *dir)
+{
+	errno = 0;
+	return readdir(dir);
+}
+
+/* Adds up what count says of every process but init. Limits that cannot be watched do not hold:
+ * with init everything ends. */
 static uint64_t sum_processes(uint64_t (*count)(const char *pid))
 {
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
 	uint64_t sum = 0;
 
-	while (dir && (entry = readdir(dir)))
+	if (!dir)
+		_exit(KODA_STAGE2_FAILED);
+	while ((entry = next_entry(dir)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 		    strcmp(entry->d_name, "1") != 0)
 			sum += count(entry->d_name);
-	if (dir)
-		(void)closedir(dir);
+	if (errno != 0)
+		_exit(KODA_STAGE2_FAILED);
+	(void)closedir(dir);
 	return sum;
 }
 

@@ -227,3 +227,19 @@ hold() {
 	limits '{"wall_time_secs": 1}' --wall-time 301 true
 	refuses --wall-time
 }
+
+@test "limits that can no longer be watched end everything" {
+	local init
+	# Without a control group, init is who watches.
+	unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /sys/fs/cgroup
+		exec "$KODA_BIN" run --memory 256M -c "touch ready; sleep 600"' </dev/null \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	runner=$!
+	appears ready
+	init=$(guardian_of "$(guardian_of "$runner")")
+	family "$runner" >"$BATS_TEST_TMPDIR/family"
+	prlimit --pid "$init" --nofile=0:0
+	all_gone "$BATS_TEST_TMPDIR/family"
+	finish
+	says 125 'the launcher died'
+}
