@@ -179,12 +179,23 @@ int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy
 	return KODA_OK;
 }
 
+/* Another thread that reads from the proxy may be told for this one. */
+static bool is_removed(const struct koda_member *member)
+{
+	bool removed;
+
+	(void)pthread_mutex_lock(&member->egress->lock);
+	removed = member->is_removed;
+	(void)pthread_mutex_unlock(&member->egress->lock);
+	return removed;
+}
+
 /* Until the proxy has said its last word about this member. */
 static void await_removal(struct koda_member *member, uint64_t deadline_ns)
 {
 	struct pollfd polled[KODA_MEMBER_POLLED];
 
-	while (!member->is_removed && koda_clock_now() < deadline_ns) {
+	while (!is_removed(member) && koda_clock_now() < deadline_ns) {
 		size_t count = koda_member_wants(member, polled);
 
 		if (poll(polled, count, 10) > 0)
@@ -195,15 +206,17 @@ static void await_removal(struct koda_member *member, uint64_t deadline_ns)
 void koda_member_remove(struct koda_member *member, uint64_t deadline_ns)
 {
 	struct koda_member **at;
+	bool is_served;
 
 	if (!member)
 		return;
 	(void)pthread_mutex_lock(&member->egress->lock);
 	koda_fd_close(&member->listener);
-	if (member->is_served && koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0)
+	is_served = member->is_served;
+	if (is_served && koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0)
 		member->is_removed = true;
 	(void)pthread_mutex_unlock(&member->egress->lock);
-	if (member->is_served)
+	if (is_served)
 		await_removal(member, deadline_ns);
 	tell_all(member);
 	(void)pthread_mutex_lock(&member->egress->lock);
