@@ -70,7 +70,7 @@ bomb() {
 	# Words of its own, so that a shell that cannot fork still ends.
 	echo 'f() { if [ "$1" -gt 0 ]; then f $(($1 - 1)) & f $(($1 - 1)) & fi
 		until test -e go; do sleep 0.2; done; wait; }'
-	echo "f $1 & touch ready; until test -e go; do sleep 0.2; done; wait"
+	echo "touch ready; f $1 & until test -e go; do sleep 0.2; done; wait"
 }
 
 @test "processes: a bomb is bounded, and gone afterwards" {
