@@ -135,15 +135,19 @@ static bool read_about(const char *pid, const char *name, char *out, size_t size
 	return n > 0;
 }
 
-/* The kernel's own limit counts threads, and so does this. */
+/* The kernel's own limit counts threads, and so does this. The number is the eighteenth word after
+ * the name; in status it comes after the groups, which can be many. */
 static uint64_t count_threads(const char *pid)
 {
-	static const char name[] = "\nThreads:";
-	char text[4096];
+	char text[1024];
 	const char *at;
+	uint64_t threads;
 
-	at = read_about(pid, "status", text, sizeof(text)) ? strstr(text, name) : NULL;
-	return at ? strtoull(at + sizeof(name) - 1, NULL, 10) : 1;
+	at = read_about(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	for (int words = 0; at && words < 18; words++)
+		at = strchr(at + 1, ' ');
+	threads = at ? strtoull(at, NULL, 10) : 0;
+	return threads ? threads : 1;
 }
 
 /* Everything resident, pages shared with others included. */

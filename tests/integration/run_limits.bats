@@ -243,3 +243,17 @@ hold() {
 	finish
 	says 125 'the launcher died'
 }
+
+@test "processes: threads count, however many groups the user has" {
+	local become=() threads='
+import threading, time
+for i in range(60):
+    threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+time.sleep(30)'
+	if [[ $EUID -eq 0 ]]; then # nobody else can have more than there are
+		become=(setpriv --groups "$(seq -s , 1000000 1002000)")
+	fi
+	status=0
+	"${become[@]}" "$KODA_BIN" run --max-procs 40 python3 -c "$threads" </dev/null || status=$?
+	[[ $status -ne 0 ]]
+}
