@@ -340,8 +340,14 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 			    struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)4 << 20);
-	int r = koda_violations_print(&command->violations, &text);
+	const struct koda_relay *before = &command->output[1];
+	int r = KODA_OK;
 
+	/* The block begins a line of its own. */
+	if (command->violations.count > 0 && before->total > 0 && before->last != '\n')
+		r = koda_buf_add(&text, "\n", 1);
+	if (r == KODA_OK)
+		r = koda_violations_print(&command->violations, &text);
 	if (r == KODA_OK)
 		r = koda_buf_add(&text, "", 0);
 	if (r == KODA_OK)
