@@ -53,7 +53,7 @@ static void lock_shared(int fd, const char *path)
 	struct pollfd life = { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN };
 
 	for (int tries = 0; flock(fd, LOCK_SH | LOCK_NB) < 0; tries++) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
+		if (errno != EWOULDBLOCK)
 			koda_stage2_fail("lock the directory of a protected name", path, errno);
 		if (tries == LOCK_TRIES)
 			koda_stage2_fail("somebody keeps the directory locked", path, EBUSY);
