@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int fail_second(struct koda_error *err)
@@ -46,10 +47,17 @@ static int open_number(struct cli_events *events, const char *arg, struct koda_e
 
 static int open_file(struct cli_events *events, const char *path, struct koda_error *err)
 {
+	struct stat st;
+
 	if (events->fd >= 0)
 		return fail_second(err);
 	ignore_sigpipe();
-	events->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
+	/* Whoever made the file may have been a command: no link is followed, no FIFO waited for.
+	 */
+	events->fd =
+		open(path,
+		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK,
+		     0600);
 	/* The number of a closed stream would be taken for that stream. */
 	if (events->fd >= 0 && events->fd <= STDERR_FILENO) {
 		int low = events->fd;
@@ -57,8 +65,14 @@ static int open_file(struct cli_events *events, const char *path, struct koda_er
 		events->fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		koda_fd_close(&low);
 	}
-	if (events->fd < 0)
+	if (events->fd < 0 || fstat(events->fd, &st) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot be written");
+	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid()) {
+		koda_fd_close(&events->fd);
+		return koda_fail(err, KODA_E_DENIED, 0,
+				 "has to be a file of the user's own with no other name; use "
+				 "--events-fd for anything else");
+	}
 	return KODA_OK;
 }
 

@@ -154,6 +154,27 @@ static void refuse_terminal_input(scmp_filter_ctx ctx)
 		     "ioctl");
 }
 
+/* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
+ */
+static void protect_init(scmp_filter_ctx ctx)
+{
+	static const int calls[] = { SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
+				     SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr) };
+	static const int pairs[] = { SCMP_SYS(setpriority), SCMP_SYS(ioprio_set) };
+
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 1), SCMP_A2(SCMP_CMP_NE, 0)),
+	     "prlimit64");
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
+				      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 1)),
+		     "scheduling");
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), pairs[i], 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, 1)),
+		     "priority");
+}
+
 static size_t read_back(int fd, void *buffer, size_t size)
 {
 	ssize_t n;
@@ -220,6 +241,7 @@ int main(int argc, char **argv)
 		refuse_call(ctx, refused[i], EPERM);
 	refuse_namespaces(ctx);
 	refuse_families(ctx);
+	protect_init(ctx);
 	refuse_terminal_input(ctx);
 	out = fopen(argv[1], "w");
 	if (!out)

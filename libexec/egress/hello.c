@@ -4,6 +4,8 @@
 #include "hello.h"
 
 #define RECORD_HEAD         5
+#define RECORD_FIRST        0x14 /* change_cipher_spec */
+#define RECORD_LAST         0x18 /* heartbeat */
 #define RECORD_HANDSHAKE    22
 #define RECORD_MAX          16384
 #define HANDSHAKE_HEAD      4
@@ -211,6 +213,13 @@ static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struc
 	size_t len;
 
 	*ret_code = "bad_tls_record";
+	/* Records of another kind first: some servers pass over them, and read the hello behind. */
+	if (scan->at == 0 && p[0] >= RECORD_FIRST && p[0] <= RECORD_LAST &&
+	    p[0] != RECORD_HANDSHAKE) {
+		if (left < 2)
+			return EGRESS_HELLO_MORE;
+		return p[1] == 3 ? EGRESS_HELLO_BAD : EGRESS_HELLO_NOT_TLS;
+	}
 	if (p[0] != RECORD_HANDSHAKE || (left > 1 && p[1] != 3))
 		return scan->at ? EGRESS_HELLO_BAD : EGRESS_HELLO_NOT_TLS;
 	if (left < RECORD_HEAD)

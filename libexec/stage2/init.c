@@ -147,10 +147,11 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	open_way_out(&plan);
-	koda_terminal_open(&plan);
 	/* Before there is a command: once it runs, nothing may fail any more. */
 	koda_check_remember_view();
 	koda_user_seclude(user, group);
+	/* In the view that the command has: what is opened in another has no path there. */
+	koda_terminal_open(&plan);
 	tie_to_guardian();
 	koda_lock_privileges();
 	(void)sigfillset(&all);

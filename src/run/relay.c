@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 * 1024)
@@ -20,7 +21,9 @@
 int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to, uint64_t ceiling,
 		    struct koda_error *err)
 {
-	*relay = (struct koda_relay){ .from = from, .to = to, .own_to = own_to, .end_mark = -1 };
+	*relay = (struct koda_relay){
+		.from = from, .to = to, .own_to = own_to, .end_mark = -1, .left = UINT64_MAX
+	};
 	relay->head_left = ceiling == UINT64_MAX ? UINT64_MAX : ceiling - ceiling / 2;
 	relay->tail_size = ceiling == UINT64_MAX ? 0 : (size_t)(ceiling / 2);
 	relay->pending = malloc(CHUNK);
@@ -98,11 +101,17 @@ static void mark_end(struct koda_relay *relay)
 
 static void read_some(struct koda_relay *relay)
 {
-	ssize_t n = read(relay->from, relay->pending, CHUNK);
+	ssize_t n = read(relay->from, relay->pending, relay->left < CHUNK ? relay->left : CHUNK);
 
-	if (n > 0)
+	if (n > 0) {
 		take_in(relay, (size_t)n);
-	else if (n == 0 && relay->end_mark >= 0)
+		if (relay->left != UINT64_MAX)
+			relay->left -= (uint64_t)n;
+		if (relay->left == 0)
+			koda_fd_close(&relay->from);
+		return;
+	}
+	if (n == 0 && relay->end_mark >= 0)
 		mark_end(relay);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		stop(relay);
@@ -166,6 +175,19 @@ static void write_some(struct koda_relay *relay)
 	write_chunks(relay);
 	if (held)
 		release_sigpipe(&before, relay->from_ended);
+}
+
+void koda_relay_last(struct koda_relay *relay)
+{
+	int there = 0;
+
+	if (relay->from < 0)
+		return;
+	if (ioctl(relay->from, FIONREAD, &there) < 0 || there < 0)
+		there = 0;
+	relay->left = (uint64_t)there;
+	if (relay->left == 0)
+		koda_fd_close(&relay->from);
 }
 
 void koda_relay_step(struct koda_relay *relay)

@@ -22,6 +22,7 @@ struct koda_relay {
 	size_t tail_size;
 	uint64_t tail_total; /* bytes that went into it */
 	uint64_t total;
+	uint64_t left; /* bytes that are still read */
 	char *pending; /* owned; read but not written yet */
 	size_t pending_at;
 	size_t pending_len;
@@ -44,6 +45,9 @@ KODA_CHECK int koda_relay_open(struct koda_relay *relay, int from, int to, bool 
 			       uint64_t ceiling, struct koda_error *err);
 /* Which descriptor to poll, and for what; false when there is nothing left to do. */
 bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events);
+/* Nobody of ours writes any more: what is in the pipe now still comes, what somebody else who has
+ * got hold of it writes later does not. */
+void koda_relay_last(struct koda_relay *relay);
 /* Does what is possible without waiting. */
 void koda_relay_step(struct koda_relay *relay);
 /* Writes the kept tail, waiting for the reader until the deadline; the rest is lost. */

@@ -290,6 +290,27 @@ static int note_absent_below(struct koda_site *site, const char *dir, const char
 	return r;
 }
 
+/* T-30. Without a .git the root could be made into a git directory itself, which git on the host
+ * would obey. One part that must not appear is enough, and of those whose name commands of git do
+ * not use. */
+static int note_absent_parts(struct koda_site *site, struct koda_error *err)
+{
+	static const char *const parts[] = { "refs", "objects", "HEAD" };
+	bool found = false;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts) && !found && r == KODA_OK; i++) {
+		koda_auto_free char *path = NULL;
+		struct stat st;
+
+		r = koda_path_join(site->root, parts[i], &path, err);
+		found = r == KODA_OK && (lstat(path, &st) < 0 || koda_hold_is_node(st.st_mode));
+		if (found)
+			r = add_once(&site->absent, path, err);
+	}
+	return r;
+}
+
 int koda_site_note_absent(struct koda_site *site, struct koda_error *err)
 {
 	koda_auto_free char *git = NULL;
@@ -302,6 +323,8 @@ int koda_site_note_absent(struct koda_site *site, struct koda_error *err)
 		r = add_once(&site->absent, git, err);
 	else if (r == KODA_OK && S_ISDIR(st.st_mode))
 		r = note_absent_below(site, git, koda_floor_git_names, err);
+	if (r == KODA_OK && koda_strv_has(&site->absent, git))
+		r = note_absent_parts(site, err);
 	for (size_t i = 0; i < site->git_dirs.len && r == KODA_OK; i++)
 		r = note_absent_below(site, site->git_dirs.items[i], koda_floor_git_names, err);
 	return r;

@@ -247,11 +247,20 @@ static void take_late(struct koda_command *command)
 			reach_reported(command, &report);
 }
 
-/* What was written but not carried yet. Once the guardian is gone nobody holds the pipes any more
- * and their end is certain; after a timeout a reader that does not read is not waited for. */
+/* What was written but not carried yet. Once the guardian is gone none of ours writes any more; who
+ * was handed a descriptor and does is not waited for, nor after a timeout a reader that does not
+ * read. */
 static void drain(struct koda_command *command, uint64_t deadline_ns)
 {
+	uint64_t settled = koda_clock_now() + DRAIN_NS;
+
 	koda_relay_clear(&command->input);
+	/* A terminal hands on what was written a moment later. */
+	while (command->terminal.control >= 0 && has_output(command) && koda_clock_now() < settled)
+		if (carry(command, settled, false) < 0)
+			return;
+	koda_relay_last(&command->output[0]);
+	koda_relay_last(&command->output[1]);
 	while (has_output(command) && koda_clock_now() < deadline_ns)
 		if (carry(command, deadline_ns, false) < 0)
 			return;

@@ -139,6 +139,18 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	return r;
 }
 
+/* T-30. A repository without a work tree: the directory itself is what git obeys. */
+static bool is_bare(int fd)
+{
+	static const char *const parts[] = { "HEAD", "objects", "refs" };
+	struct stat st;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
+		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+	return true;
+}
+
 /* One directory: is there a .git, and what is below? */
 static int scan_dir(struct queue *queue, const char *path, bool descend,
 		    const struct koda_found *found, struct koda_error *err)
@@ -160,6 +172,8 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!has_git && errno != ENOENT && errno != EACCES)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
+	/* What a run that was killed has left is nobody's repository. */
+	has_git = has_git && !koda_hold_is_node(git.st_mode);
 	if (has_git)
 		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
 			 err);
@@ -168,6 +182,8 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	/* "." and the entry in the parent, then one per subdirectory. */
 	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
+	if (r == KODA_OK && expected >= 2 && is_bare(fd))
+		r = koda_strv_add(found->git_dirs, path, err);
 	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
 		return r;
 	return read_subdirs(queue, fd, path, expected, err);

@@ -118,3 +118,17 @@ deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_v
 	told '[x["target"] for x in e if x["type"] == "violation"] == ["/usr/x"]'
 	[[ $stderr == $'cp: /usr/x: Read-only file system\n<sandbox_violations>\ndeny file-write* /usr/x\n'* ]]
 }
+
+@test "events go through no link and wait for no reader" {
+	echo keep >target
+	ln -s target link
+	inside --events link true
+	says 125 --events
+	ln target other
+	inside --events other true
+	says 125 --events
+	mkfifo fifo
+	status=0
+	timeout 20 "$KODA_BIN" run --events fifo true </dev/null 2>/dev/null || status=$?
+	[[ $status -eq 125 && $(<target) == keep ]]
+}

@@ -45,6 +45,11 @@ shows() {
 	shows 0 /dev/pts/0 'all three' via
 }
 
+@test "the streams can be opened again by name" {
+	on_tty -- run -c 'echo by name >/dev/stdout; echo too >/proc/self/fd/2; readlink /proc/self/fd/0'
+	shows 0 'by name' too /dev/pts/0
+}
+
 @test "--no-tty: pipes, even on a terminal" {
 	on_tty -- run --no-tty -c 'tty; test -t 1 || echo pipe'
 	shows 0 'not a tty' pipe

@@ -95,3 +95,30 @@ cannot_touch() {
 	allowed open-write .git/HEAD
 	outside create nested/.git/hooks/pre-commit
 }
+
+@test "a repository without a work tree, below the project and as the project" {
+	repository "$project/vendor.git"
+	cannot_touch "$project/vendor.git"
+	allowed create "$project/vendor.git/refs/new"
+	repository "$project"
+	cannot_touch "$project"
+}
+
+@test "a project without .git is not made into a git directory" {
+	inside sh -c 'mkdir objects && echo "ref: refs/heads/m" >HEAD && mkdir refs' || true
+	run_box sh -c 'mkdir -p objects; echo "ref: refs/heads/m" >HEAD; mkdir refs; printf "[core]\n" >config' \
+		2>/dev/null || true
+	[[ ! -d $project/refs ]]
+	# Twin: in a repository a directory of that name is nobody's business.
+	rm -rf "$project/HEAD" "$project/objects" "$project/config"
+	git -c init.defaultBranch=main init -q "$project"
+	run_box mkdir refs
+	[[ -d $project/refs ]]
+}
+
+@test "what a killed run has left does not stop the next" {
+	mkdir -p sub
+	python3 -c 'import os, stat; os.mknod("sub/.git", stat.S_IFSOCK)' || lacking 'sockets by mknod'
+	run run_box true
+	[[ $status -eq 0 ]] || { echo "$output"; false; }
+}

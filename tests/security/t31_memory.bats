@@ -109,3 +109,19 @@ fits() {
 	[[ $(python3 -c "$filler" private 100 3) == filled ]]
 	[[ $(python3 -c "$filler" shared 150 2) == filled ]]
 }
+
+@test "init's own limits cannot be changed from inside" {
+	run run_box python3 -c '
+import os, resource, sys
+for pid in (1, os.getpid()):
+    for what in (lambda: resource.prlimit(pid, resource.RLIMIT_DATA, (1 << 30, 1 << 30)),
+                 lambda: os.sched_setaffinity(pid, {0}),
+                 lambda: os.setpriority(os.PRIO_PROCESS, pid, 5)):
+        try:
+            what()
+            print(pid == 1, "done")
+        except PermissionError:
+            print(pid == 1, "refused")'
+	[[ $(grep -c '^True refused' <<<"$output") -eq 3 && $(grep -c '^False done' <<<"$output") -eq 3 ]] ||
+		{ echo "$output"; false; }
+}

@@ -267,6 +267,31 @@ static void a_reader_that_is_gone_is_no_signal(void **state)
 	assert_int_equal(koda_child_run(write_to_nobody, NULL), 0);
 }
 
+static void what_is_there_is_the_last(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int to = memfd_create("to", MFD_CLOEXEC);
+	struct koda_relay relay = KODA_RELAY_INIT;
+	char got[16] = { 0 };
+	int from = -1;
+	short events;
+	int fd;
+
+	(void)state;
+	assert_int_equal(koda_fd_pipe(&from, &end, NULL), KODA_OK);
+	assert_int_equal(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL), KODA_OK);
+	assert_int_equal(write(end, "last", 4), 4);
+	koda_relay_last(&relay);
+	/* Somebody else has the other end, and goes on. */
+	assert_int_equal(write(end, "more", 4), 4);
+	for (int i = 0; i < 10 && koda_relay_wants(&relay, &fd, &events); i++)
+		koda_relay_step(&relay);
+	assert_false(koda_relay_wants(&relay, &fd, &events));
+	assert_int_equal(pread(to, got, sizeof(got), 0), 4);
+	assert_string_equal(got, "last");
+	koda_relay_clear(&relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +299,7 @@ int main(void)
 		cmocka_unit_test(head_and_tail_are_kept),
 		cmocka_unit_test(the_head_is_not_held_back),
 		cmocka_unit_test(output_to_nowhere_is_counted),
+		cmocka_unit_test(what_is_there_is_the_last),
 		cmocka_unit_test(a_slow_reader_is_not_waited_for),
 		cmocka_unit_test(a_tail_that_nobody_reads_is_given_up),
 		cmocka_unit_test(ends_are_passed_on),
