@@ -86,12 +86,13 @@ void koda_terminal_raw(struct koda_terminal *terminal)
 	/* It may have changed between the start and now. */
 	koda_terminal_resize(terminal);
 	cfmakeraw(&raw);
-	terminal->is_raw = tcsetattr(terminal->tty, TCSADRAIN, &raw) == 0;
+	terminal->is_raw = tcsetattr(terminal->tty, TCSANOW, &raw) == 0;
 }
 
 void koda_terminal_cooked(struct koda_terminal *terminal)
 {
+	/* At once: what was shown keeps, and a terminal that nobody reads never gets rid of it. */
 	if (terminal->is_raw)
-		(void)tcsetattr(terminal->tty, TCSADRAIN, &terminal->before);
+		(void)tcsetattr(terminal->tty, TCSANOW, &terminal->before);
 	terminal->is_raw = false;
 }

@@ -207,8 +207,13 @@ nothing_ran() {
 }
 
 @test "sockets that neither the kernel nor the table will name" {
+	# Sanitizers look for leaks, and themselves, in /proc.
+	export ASAN_OPTIONS=detect_leaks=0
 	elsewhere 'mount -t tmpfs none /proc; exec "$KODA_DENY" socket EPERM -- "$KODA_BIN" run touch ran'
-	nothing_ran '/proc/net/unix: ' 'sockets cannot be hidden' '; mount /proc'
+	stderr=$(grep -v '^==[0-9]*==WARNING: reading executable name' "$BATS_TEST_TMPDIR/err")
+	[[ $status -eq 125 && $stderr == 'koda-sandbox: /proc/net/unix: '*'sockets cannot be hidden'*'; mount /proc'* ]] ||
+		{ show_result; false; }
+	unchanged
 }
 
 @test "a policy on a descriptor that is not open" {
