@@ -28,9 +28,8 @@
 #define POINTER_MAX ((size_t)8192)
 #define CONFIG_MAX  ((size_t)1 << 20)
 
-static bool has_all(const char *dir, const char *const *names)
+static bool has_all(int fd, const char *const *names)
 {
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	for (; fd >= 0 && *names; names++)
@@ -39,18 +38,38 @@ static bool has_all(const char *dir, const char *const *names)
 	return fd >= 0;
 }
 
-bool koda_gitlink_is_dir(const char *dir)
+bool koda_gitlink_is_dir_at(int fd)
 {
 	static const char *const parts[] = { "HEAD", "objects", "refs", NULL };
 
-	return has_all(dir, parts);
+	return has_all(fd, parts);
+}
+
+bool koda_gitlink_is_dir(const char *dir)
+{
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return koda_gitlink_is_dir_at(fd);
 }
 
 bool koda_gitlink_is_worktree(const char *dir)
 {
 	static const char *const parts[] = { "HEAD", "commondir", NULL };
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return has_all(dir, parts);
+	return has_all(fd, parts);
+}
+
+bool koda_gitlink_resembles(int fd)
+{
+	/* Config and hooks cannot be taken away once they are protected. */
+	static const char *const parts[] = { "config", "hooks", "HEAD", "objects", "commondir" };
+	struct stat st;
+
+	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
+		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
 }
 
 /* Is it only not there, or out of reach for the command as well? */
@@ -60,20 +79,15 @@ static bool is_nothing(int error)
 	       error == ENXIO; /* a socket: a placeholder of another run */
 }
 
-/* Forgets the directory unless it looks enough like a git directory to be made into one. Of these
- * parts, config and hooks cannot be taken away once they are protected. */
+/* Forgets the directory unless it looks enough like a git directory to be made into one. */
 static int keep_if_git(char **dir, struct koda_error *err)
 {
-	static const char *const parts[] = { "config", "hooks", "HEAD", "objects", "commondir" };
 	koda_auto_fd int fd = *dir ? open(*dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	struct stat st;
 
 	if (*dir && fd < 0 && !is_nothing(errno))
 		return koda_fail_at(err, KODA_E_SYS, errno, *dir, "cannot follow a git pointer");
-	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return KODA_OK;
-	free(KODA_TAKE(*dir));
+	if (!koda_gitlink_resembles(fd))
+		free(KODA_TAKE(*dir));
 	return KODA_OK;
 }
 

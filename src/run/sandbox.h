@@ -58,7 +58,6 @@ struct koda_command {
 struct koda_sandbox_parts {
 	struct koda_site site;
 	struct koda_policy *policy;
-	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare;
 };
 

@@ -139,18 +139,6 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	return r;
 }
 
-/* T-30. A repository without a work tree: the directory itself is what git obeys. */
-static bool is_bare(int fd)
-{
-	static const char *const parts[] = { "HEAD", "objects", "refs" };
-	struct stat st;
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-	return true;
-}
-
 /* One directory: is there a .git, and what is below? */
 static int scan_dir(struct queue *queue, const char *path, bool descend,
 		    const struct koda_found *found, struct koda_error *err)
@@ -182,23 +170,12 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	/* "." and the entry in the parent, then one per subdirectory. */
 	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
-	if (r == KODA_OK && expected >= 2 && is_bare(fd))
+	/* T-30. A repository without a work tree: the directory itself is what git obeys. */
+	if (r == KODA_OK && expected >= 2 && koda_gitlink_is_dir_at(fd))
 		r = koda_strv_add(found->git_dirs, path, err);
 	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
 		return r;
 	return read_subdirs(queue, fd, path, expected, err);
-}
-
-/* Is this directory a git directory, or does it look enough like one to be made into one? */
-static bool looks_like_git(int fd)
-{
-	static const char *const parts[] = { "HEAD", "config", "objects", "hooks", "commondir" };
-	struct stat st;
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	return false;
 }
 
 /* Adds dir, which may be NULL, to the git directories unless it is there. */
@@ -225,7 +202,7 @@ static int scan_below_git(const struct koda_found *found, struct koda_set *known
 
 		if (fd < 0)
 			continue;
-		if (i > 0 && looks_like_git(fd))
+		if (i > 0 && koda_gitlink_resembles(fd))
 			r = add_git_dir(found, known, path, err);
 		else
 			r = read_subdirs(&queue, fd, path, SIZE_MAX, err);
