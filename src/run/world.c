@@ -19,7 +19,8 @@
 /* Directories looked at in one scan; more than this is told, not skipped. */
 #define SCAN_MAX 200000
 
-/* Read-only and empty, or just "." as in a commondir that leads nowhere else. */
+/* Read-only and empty, or just "." as in a commondir that leads nowhere else. So is what has gone
+ * since it was looked at: the placeholder of a run that has just ended. */
 static bool is_neutral(const char *path, const struct stat *st)
 {
 	koda_auto_fd int fd = -1;
@@ -30,8 +31,9 @@ static bool is_neutral(const char *path, const struct stat *st)
 	if (st->st_size == 0)
 		return true;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0 && read(fd, contents, sizeof(contents)) == 2 &&
-	       memcmp(contents, ".\n", 2) == 0;
+	if (fd < 0)
+		return errno == ENOENT;
+	return read(fd, contents, sizeof(contents)) == 2 && memcmp(contents, ".\n", 2) == 0;
 }
 
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)

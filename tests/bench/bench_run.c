@@ -300,14 +300,16 @@ int main(int argc, char **argv)
 	char base[] = "/var/tmp/koda-bench-XXXXXX";
 	const char *const clean[] = { "/bin/rm", "-rf", base, NULL };
 	struct subject rm = { "/", clean, NULL };
+	char *program = argc == 2 ? realpath(argv[1], NULL) : NULL; /* it is run elsewhere */
 
 	drop_root();
-	if (argc != 2 || access(argv[1], X_OK) < 0 || !mkdtemp(base)) {
+	if (!program || access(program, X_OK) < 0 || !mkdtemp(base)) {
 		perror("bench: needs a program that an ordinary user can run, and /var/tmp");
 		return 1;
 	}
 	(void)setenv("HOME", base, 1);
-	bench_in(base, argv[1]);
+	bench_in(base, program);
 	(void)finish(start(&rm), &rm);
+	free(program);
 	return 0;
 }
