@@ -13,9 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
-
-#define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))
+static const char *const namespaces[KODA_NAMESPACES] = { "user", "mnt", "pid",   "net",
+							 "ipc",  "uts", "cgroup" };
 
 /* The first ones are not those either in which the view was built. */
 #define NAMESPACES_SECLUDED 2
@@ -23,30 +22,49 @@ static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "u
 /* The kernel takes 65536 groups, of ten digits each. */
 #define STATUS_MAX ((size_t)1 << 20)
 
-static ino_t outside[NAMESPACES];
 static ino_t of_view[NAMESPACES_SECLUDED];
 
-static ino_t namespace_inode(const char *name)
+/* Those of the calling process, the first count of them. */
+static void look_at_namespaces(ino_t *ret_inodes, size_t count)
 {
-	char path[32];
-	struct stat st;
+	static const char path[] = "/proc/self/ns";
+	int dir = sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-	if (stat(path, &st) < 0)
-		koda_stage2_fail("look at a namespace", path, errno);
-	return st.st_ino;
+	if (dir < 0)
+		koda_stage2_fail("look at namespaces", path, errno);
+	for (size_t i = 0; i < count; i++) {
+		struct stat st;
+
+		if (fstatat(dir, namespaces[i], &st, 0) < 0)
+			koda_stage2_fail("look at a namespace", namespaces[i], errno);
+		ret_inodes[i] = st.st_ino;
+	}
+	(void)close(dir);
 }
 
-void koda_check_remember_namespaces(void)
+void koda_check_note_outside(struct go *go)
 {
-	for (size_t i = 0; i < NAMESPACES; i++)
-		outside[i] = namespace_inode(namespaces[i]);
+	look_at_namespaces(go->outside, KODA_NAMESPACES);
 }
 
 void koda_check_remember_view(void)
 {
+	look_at_namespaces(of_view, NAMESPACES_SECLUDED);
+}
+
+static void check_namespaces(const struct go *go)
+{
+	ino_t inside[KODA_NAMESPACES];
+
+	look_at_namespaces(inside, KODA_NAMESPACES);
+	for (size_t i = 0; i < KODA_NAMESPACES; i++)
+		if (inside[i] == go->outside[i])
+			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
+					 0);
 	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
-		of_view[i] = namespace_inode(namespaces[i]);
+		if (inside[i] == of_view[i])
+			koda_stage2_fail("self-check: still where the view was built",
+					 namespaces[i], 0);
 }
 
 /* The line of /proc/self/status must be there and say exactly this. */
@@ -122,20 +140,13 @@ static void check_denied_read(const char *path)
 		koda_stage2_fail("self-check: cannot try to read", path, errno);
 }
 
-void koda_check_locked(const struct plan *plan)
+void koda_check_locked(const struct plan *plan, const struct go *go)
 {
 	struct koda_op op;
 	size_t at = 0;
 
 	check_status();
-	for (size_t i = 0; i < NAMESPACES; i++)
-		if (namespace_inode(namespaces[i]) == outside[i])
-			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
-					 0);
-	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
-		if (namespace_inode(namespaces[i]) == of_view[i])
-			koda_stage2_fail("self-check: still where the view was built",
-					 namespaces[i], 0);
+	check_namespaces(go);
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_DENIED_WRITE)
 			check_denied_write(op.text1.ptr);

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The last process: locks itself down and becomes the command. */
+/*
+ * The last process: locks itself down and becomes the command. Until then it lives in init's
+ * memory, on a stack of its own, and init waits: there is nothing to copy.
+ */
 #include "stage2.h"
 
 #include "sys.h"
 #include "wire/report.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define STACK_SIZE ((size_t)128 << 10)
 
 /* NULL-terminated texts of all ops of a kind. */
 static char **collect(const struct plan *plan, enum koda_op_kind kind)
@@ -121,7 +127,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-_Noreturn void koda_command_main(const struct plan *plan)
+static _Noreturn void become(const struct plan *plan, const struct go *go)
 {
 	char **args = collect(plan, KODA_OP_ARG);
 	char **env = collect(plan, KODA_OP_ENV);
@@ -141,10 +147,34 @@ _Noreturn void koda_command_main(const struct plan *plan)
 	koda_lock_privileges();
 	koda_lock_landlock(plan);
 	koda_lock_filter(plan);
-	koda_check_locked(plan);
+	koda_check_locked(plan, go);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_search(args[0], args + 1, env);
+}
+
+struct start {
+	const struct plan *plan;
+	const struct go *go;
+};
+
+static int become_started(void *context)
+{
+	const struct start *start = context;
+
+	become(start->plan, start->go);
+}
+
+pid_t koda_command_start(const struct plan *plan, const struct go *go)
+{
+	static char stack[STACK_SIZE] __attribute__((aligned(16)));
+	struct start start = { plan, go };
+	pid_t pid = clone(become_started, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  &start);
+
+	if (pid < 0)
+		koda_stage2_fail("start the command's process", "", errno);
+	return pid;
 }

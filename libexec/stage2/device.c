@@ -30,6 +30,9 @@ static void clone_nodes(void)
 			koda_stage2_fail("clone a device", path, errno);
 		if (!S_ISCHR(st.st_mode))
 			koda_stage2_fail("not a device", path, 0);
+		/* Something to mount it on. */
+		if (mknodat(dev_tree, nodes[i], S_IFREG, 0) < 0)
+			koda_stage2_fail("make room for a device", path, errno);
 		/* T-13 the node is the host's own: its owner, which root inside is, must not be
 		 * able to change its mode. Using the device needs no writable mount. */
 		koda_tree_set(node_trees[i], "", AT_EMPTY_PATH,
@@ -58,8 +61,8 @@ void koda_device_prepare(void)
 						      { "ptmxmode", "666" },
 						      { NULL, NULL } };
 
-	clone_nodes();
 	dev_tree = koda_tree_tmpfs("/dev", "65536", "755", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	clone_nodes();
 	make_links(dev_tree);
 	pts_tree = koda_tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 				  "/dev/pts");
@@ -67,18 +70,20 @@ void koda_device_prepare(void)
 		"proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/proc");
 }
 
+/* Nobody else has been in there: no walk is needed. */
+static void attach_below_dev(int tree, const char *name)
+{
+	if (syscall(SYS_move_mount, tree, "", dev_tree, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		koda_stage2_fail("mount in /dev", name, errno);
+	(void)close(tree);
+}
+
 void koda_device_make(void)
 {
 	koda_tree_attach(dev_tree, "/dev", true, 0);
-	for (size_t i = 0; i < NODES; i++) {
-		char path[32];
-
-		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		koda_tree_attach(node_trees[i], path, false, 0);
-		(void)close(node_trees[i]);
-	}
-	koda_tree_attach(pts_tree, "/dev/pts", true, 0);
-	(void)close(pts_tree);
+	for (size_t i = 0; i < NODES; i++)
+		attach_below_dev(node_trees[i], nodes[i]);
+	attach_below_dev(pts_tree, "pts");
 	(void)close(dev_tree);
 }
 

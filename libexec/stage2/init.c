@@ -10,52 +10,11 @@
 #include "wire/report.h"
 
 #include <errno.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-
-/* Connections that wait for the proxy to be started. */
-#define BACKLOG 1024
-
-static void raise_loopback(void)
-{
-	struct ifreq request = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		koda_stage2_fail("bring the loopback up", "lo", errno);
-	(void)close(fd);
-}
-
-/* T-33. The one way out begins here: a socket in this namespace that somebody outside accepts on.
- */
-static void open_way_out(const struct plan *plan)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct koda_op op;
-	size_t at = 0;
-	int fd;
-
-	while (koda_ops_next(plan->bytes, &at, &op)) {
-		if (op.kind != KODA_OP_NET || op.n1 == 0)
-			continue;
-		address.sin_port = htons((uint16_t)op.n1);
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-		    listen(fd, BACKLOG) < 0)
-			koda_stage2_fail("listen for the proxy", "", errno);
-		koda_report_give(KODA_REPORT_LISTENER, fd);
-		(void)close(fd);
-	}
-}
 
 static _Noreturn void report_exit(int status)
 {
@@ -97,18 +56,16 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 	}
 }
 
-/* The guardian has the plan and has made its placeholders, or it is gone. */
-static struct go wait_for_guardian(int guardian_fd)
+/* The next message of the guardian, or it is gone. */
+static void wait_for_guardian(int guardian_fd, void *message, size_t size)
 {
-	struct go go;
 	ssize_t n;
 
 	do {
-		n = read(guardian_fd, &go, sizeof(go));
+		n = read(guardian_fd, message, size);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(go))
+	if (n != (ssize_t)size)
 		_exit(1);
-	return go;
 }
 
 /* Gaining capabilities, as by a new user namespace, undoes it. */
@@ -124,30 +81,33 @@ static void prepare(uid_t user, gid_t group)
 	tie_to_guardian();
 	koda_user_map(user, group);
 	koda_view_prepare();
-	raise_loopback();
+	koda_net_make();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);
 }
 
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 {
+	unsigned char planned;
 	struct plan plan;
 	struct go go;
 	sigset_t all;
 	pid_t command;
+	int way_out;
 	int signals;
 
 	prepare(user, group);
-	go = wait_for_guardian(guardian_fd);
+	wait_for_guardian(guardian_fd, &planned, sizeof(planned));
 	plan = koda_plan_load();
+	koda_view_begin(&plan);
+	wait_for_guardian(guardian_fd, &go, sizeof(go));
 	koda_view_build(&plan, &go);
 	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
 	 * bond with the guardian takes its place. */
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
 	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
-	open_way_out(&plan);
-	/* Before there is a command: once it runs, nothing may fail any more. */
+	way_out = koda_net_listen(&plan);
 	koda_check_remember_view();
 	koda_user_seclude(user, group);
 	/* In the view that the command has: what is opened in another has no path there. */
@@ -158,13 +118,14 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
 		koda_stage2_fail("watch signals", "", errno);
-	command = fork();
-	if (command < 0)
-		koda_stage2_fail("start the command's process", "", errno);
-	if (command == 0)
-		koda_command_main(&plan);
+	command = koda_command_start(&plan, &go);
+	/* Connections have been waiting there; telling the runner takes time that the command need
+	 * not wait. */
+	if (way_out >= 0 && !koda_report_give(KODA_REPORT_LISTENER, way_out))
+		_exit(1);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
+	(void)close(way_out);
 	koda_watch_start(&plan, user == 0 && !go.cgroup, !go.cgroup);
 	serve(command, signals, KODA_STAGE2_LIFE_FD);
 }

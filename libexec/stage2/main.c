@@ -22,9 +22,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+/* Init makes the network's itself. */
 #define NAMESPACES                                                                                 \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
-	 CLONE_NEWCGROUP)
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 static pid_t guardian; /* a clone of it has another number, in its own namespace */
 
@@ -71,9 +71,7 @@ static void tidy_descriptors(void)
 
 static pid_t start_init(int *ret_pidfd, int *ret_bond)
 {
-	int bond[2]; /* a struct go lets init go on; the guardian's end closes with it, and init
-		      * notices
-		      */
+	int bond[2]; /* lets init go on; the guardian's end closes with it, and init notices */
 	long pid;
 	int pidfd = -1;
 	uid_t user = geteuid();
@@ -137,9 +135,15 @@ static bool wait_for_plan(void)
 /* From the plan to the end of the command. */
 static void guard(pid_t init, int pidfd, int bond)
 {
-	const struct plan plan = koda_plan_load();
+	const unsigned char planned = 1;
+	struct plan plan;
 	struct go go;
 
+	/* Init has much to do before it needs what is made here. */
+	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))
+		koda_stage2_fail("init is gone", "", errno);
+	plan = koda_plan_load();
+	koda_check_note_outside(&go);
 	koda_hold_all(&plan);
 	koda_cache_hold(&plan, &go);
 	go.cgroup = koda_cgroup_open(&plan, init);
@@ -163,7 +167,6 @@ int main(void)
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	koda_check_remember_namespaces();
 	init = start_init(&pidfd, &bond);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)

@@ -24,7 +24,7 @@ void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step
 	(void)!send(KODA_STAGE2_STATUS_FD, &report, sizeof(report), MSG_NOSIGNAL);
 }
 
-void koda_report_give(uint32_t kind, int fd)
+bool koda_report_give(uint32_t kind, int fd)
 {
 	struct koda_report report = { .kind = kind };
 	struct iovec bytes = { &report, sizeof(report) };
@@ -42,6 +42,5 @@ void koda_report_give(uint32_t kind, int fd)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	if (sendmsg(KODA_STAGE2_STATUS_FD, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(report))
-		koda_stage2_fail("hand a descriptor out", "", 0);
+	return sendmsg(KODA_STAGE2_STATUS_FD, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(report);
 }

@@ -26,8 +26,8 @@ __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path
 
 /* Messages to the runner (report.c); kind is an enum koda_report_kind. */
 void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
-/* Hands a descriptor out. */
-void koda_report_give(uint32_t kind, int fd);
+/* Hands a descriptor out; false with errno if nobody takes it. */
+bool koda_report_give(uint32_t kind, int fd);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
@@ -37,10 +37,12 @@ void koda_hold_undo(void);
 struct plan koda_plan_load(void);
 
 /* What the guardian has made of the plan on the host, for init to go on with. */
-#define KODA_SLOTS_MAX 16
+#define KODA_SLOTS_MAX  16
+#define KODA_NAMESPACES 7
 struct go {
-	bool cgroup;                 /* there is a control group, and init is in it */
-	int8_t slot[KODA_SLOTS_MAX]; /* of each cache, in the plan's order; -1: none */
+	ino_t outside[KODA_NAMESPACES]; /* the guardian's own namespaces (check.c) */
+	bool cgroup;                    /* there is a control group, and init is in it */
+	int8_t slot[KODA_SLOTS_MAX];    /* of each cache, in the plan's order; -1: none */
 };
 
 /* Slots for copies of caches (cache.c), held until the guardian ends. */
@@ -56,14 +58,19 @@ bool koda_cgroup_open(const struct plan *plan, pid_t init);
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
 
-/* The guardian's clone of itself becomes init (init.c). It does what no plan can change, and goes
- * on when guardian_fd has a struct go. */
+/* The guardian's clone of itself becomes init (init.c). It does what no plan can change; a byte on
+ * guardian_fd says that there is a plan, a struct go that the guardian has done its part of it. */
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
 /* User namespaces (user.c): the same user and group inside as outside, and nobody else; a copy of
  * the view in which every mount is locked to what it covers. */
 void koda_user_map(uid_t uid, gid_t gid);
 void koda_user_seclude(uid_t uid, gid_t gid);
+
+/* The network namespace (net.c), with nothing but a loopback device. */
+void koda_net_make(void);
+/* The socket on which the way out begins; -1: there is none. */
+int koda_net_listen(const struct plan *plan);
 
 /* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
  * place of its streams, the command takes control of it. */
@@ -78,8 +85,9 @@ int koda_watch_ms(void);
 /* Looks if it is time to. Above a limit the runner is told, and everything but init ends. */
 void koda_watch_look(void);
 
-/* Mounts (view.c): what is the same for every plan, then the rest. */
+/* Mounts (view.c): what is the same for every plan; what needs the plan alone; the rest. */
 void koda_view_prepare(void);
+void koda_view_begin(const struct plan *plan);
 void koda_view_build(const struct plan *plan, const struct go *go);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
@@ -89,13 +97,13 @@ void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
 void koda_lock_landlock(const struct plan *plan);
 void koda_lock_filter(const struct plan *plan);
-void koda_check_locked(const struct plan *plan);
-/* Remembers the namespaces of the guardian, to be compared with later. */
-void koda_check_remember_namespaces(void);
+void koda_check_locked(const struct plan *plan, const struct go *go);
+/* Notes the namespaces of the guardian, to be compared with later. */
+void koda_check_note_outside(struct go *go);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
-/* Becomes the command (command.c). */
-_Noreturn void koda_command_main(const struct plan *plan);
+/* Starts the process that becomes the command (command.c), and returns when it has, or has not. */
+pid_t koda_command_start(const struct plan *plan, const struct go *go);
 
 #endif

@@ -73,6 +73,26 @@ static void clone_all(const struct plan *plan, bool (*is_wanted)(const struct ko
 	}
 }
 
+/* Private directories and veils, which become part of the view in their turn. */
+static void make_own_trees(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t i = 0;
+	size_t at = 0;
+
+	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
+		char size[32];
+		char mode[32];
+
+		if (op.kind != KODA_OP_TMPFS && op.kind != KODA_OP_VEIL)
+			continue;
+		(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op.n1);
+		(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op.n2);
+		trees[i] = koda_tree_tmpfs(op.text1.ptr, size, mode,
+					   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	}
+}
+
 /* While the slots can still be written and reached. */
 static void copy_caches(const struct plan *plan, const struct go *go)
 {
@@ -101,19 +121,20 @@ static void make_room(const struct plan *plan)
 		trees[i] = -1;
 }
 
-static int mask_tree;
-
-static void prepare_masks(void)
+static void attach_masks(const struct plan *plan)
 {
-	mask_tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (mkdirat(mask_tree, "dir", 0) < 0 || mknodat(mask_tree, "file", S_IFREG, 0) < 0)
+	struct koda_op op = { .kind = KODA_OP_COUNT };
+	size_t at = 0;
+	int tree;
+
+	while (op.kind != KODA_OP_MASK)
+		if (!koda_ops_next(plan->bytes, &at, &op))
+			return;
+	tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
 		koda_stage2_fail("make a mask", "", errno);
-}
-
-static void attach_masks(void)
-{
-	koda_tree_attach(mask_tree, MASK_AT, true, 0);
-	(void)close(mask_tree);
+	koda_tree_attach(tree, MASK_AT, true, 0);
+	(void)close(tree);
 }
 
 static void apply_mask(const struct koda_op *op)
@@ -139,23 +160,12 @@ static void apply_mask(const struct koda_op *op)
 	if (tree < 0)
 		koda_stage2_fail("clone a mask for", path, errno);
 	koda_tree_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, path);
-	if (sys_move_mount(tree, target) < 0)
+	/* What has gone meanwhile cannot be reached either. */
+	if (sys_move_mount(tree, target) < 0 &&
+	    !(errno == ENOENT && (op->flags & KODA_OP_FLEETING)))
 		koda_stage2_fail("hide", path, errno);
 	(void)close(tree);
 	(void)close(target);
-}
-
-static void apply_tmpfs(const struct koda_op *op, const char *path)
-{
-	char size[32];
-	char mode[32];
-	int tree;
-
-	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op->n1);
-	(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op->n2);
-	tree = koda_tree_tmpfs(path, size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	koda_tree_attach(tree, path, true, 0755);
-	(void)close(tree);
 }
 
 static void apply_tree(const struct koda_op *op, int tree)
@@ -190,7 +200,8 @@ static void apply(const struct koda_op *op, int tree)
 		break;
 	case KODA_OP_VEIL:
 	case KODA_OP_TMPFS:
-		apply_tmpfs(op, path);
+		koda_tree_attach(tree, path, true, 0755);
+		(void)close(tree);
 		break;
 	case KODA_OP_FILE:
 		koda_tree_file(op);
@@ -249,7 +260,13 @@ void koda_view_prepare(void)
 	 */
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 				     .propagation = MS_PRIVATE });
-	prepare_masks();
+}
+
+void koda_view_begin(const struct plan *plan)
+{
+	make_room(plan);
+	make_own_trees(plan);
+	clone_all(plan, is_cloned_writable);
 }
 
 void koda_view_build(const struct plan *plan, const struct go *go)
@@ -258,12 +275,10 @@ void koda_view_build(const struct plan *plan, const struct go *go)
 	size_t i = 0;
 	size_t at = 0;
 
-	make_room(plan);
-	clone_all(plan, is_cloned_writable);
 	copy_caches(plan, go);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	clone_all(plan, is_cloned_readonly);
-	attach_masks();
+	attach_masks(plan);
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);
 	close_own_trees(plan);

@@ -164,12 +164,17 @@ nothing_ran() {
 }
 
 @test "no user namespaces within one" {
-	lacking unshare EPERM
-	nothing_ran 'lock the view' 'a user namespace within one is forbidden; allow it'
-	lacking unshare ENOSPC
-	nothing_ran 'lock the view' 'raise user.max_user_namespaces'
 	elsewhere 'echo 1 >/proc/sys/user/max_user_namespaces; exec "$KODA_BIN" run touch ran'
 	nothing_ran 'lock the view' 'raise user.max_user_namespaces'
+}
+
+@test "no network namespaces" {
+	lacking unshare EPERM
+	nothing_ran 'create a network namespace' 'user namespaces are switched off; allow them'
+	lacking unshare ENOSPC
+	nothing_ran 'create a network namespace' 'raise user.max_net_namespaces'
+	elsewhere 'echo 0 >/proc/sys/user/max_net_namespaces; exec "$KODA_BIN" run touch ran'
+	nothing_ran 'create a network namespace' 'raise user.max_net_namespaces'
 }
 
 @test "namespaces that give no privileges, as AppArmor makes them" {

@@ -376,8 +376,9 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 		return "the command ran with other limits";
 	if (fault->error == 0 && result->fired)
 		return NULL;
-	/* A guardian that can watch no more ends what it watches. */
-	if (fault->role == TRACE_GUARDIAN && result->fired_nr == SYS_poll)
+	/* A guardian or a runner that can watch no more ends what it watches. */
+	if ((fault->role == TRACE_GUARDIAN || fault->role == TRACE_RUNNER) &&
+	    result->fired_nr == SYS_poll)
 		return NULL;
 	/* Bytes that could not be carried are missing. */
 	if (fault->role == TRACE_RUNNER &&
