@@ -41,6 +41,8 @@ static int find_holes(const struct koda_rules *rules, struct koda_marked *entrie
 {
 	koda_auto_set struct koda_set above = KODA_SET_INIT(KODA_LIST_BYTES_MAX);
 
+	if (!koda_rules_have_holes(rules))
+		return KODA_OK;
 	for (size_t i = 0; i < count; i++) {
 		struct koda_verdict v =
 			koda_rules_read(rules, entries[i].path.ptr, entries[i].path.len);

@@ -40,21 +40,40 @@ struct planner {
 	const struct koda_plan_request *request;
 	struct koda_set mounted; /* paths that have a mount already */
 	struct koda_copy copy;   /* the same, for those who plan caches */
+	/* Neighbours are planned one after the other, and lie in the same directory. */
+	struct koda_span dir;
+	enum state dir_state;
+	bool dir_exists; /* false: not known */
 	struct koda_error *err;
 };
 
 static enum state state_of(const struct planner *p, struct koda_span path,
 			   struct koda_verdict *ret_reason)
 {
-	struct koda_verdict read = koda_rules_read(p->request->rules, path.ptr, path.len);
-	struct koda_verdict write = koda_rules_write(p->request->rules, path.ptr, path.len);
+	struct koda_verdict read;
+	struct koda_verdict write;
 
+	koda_rules_both(p->request->rules, path, &read, &write);
 	*ret_reason = read.answer == KODA_DENY ? read : write;
 	if (read.answer == KODA_DENY)
 		return STATE_HIDDEN;
 	if (write.answer == KODA_DENY)
 		return STATE_READABLE;
 	return write.why == KODA_WHY_CACHE ? STATE_COPIED : STATE_WRITABLE;
+}
+
+/* Of the directory that path is in. */
+static enum state state_around(struct planner *p, struct koda_span path)
+{
+	struct koda_span dir = koda_plan_parent(path);
+	struct koda_verdict ignored;
+
+	if (dir.len != p->dir.len || memcmp(dir.ptr, p->dir.ptr, dir.len) != 0) {
+		p->dir = dir;
+		p->dir_state = state_of(p, dir, &ignored);
+		p->dir_exists = false;
+	}
+	return p->dir_state;
 }
 
 /* Does path lie in a private directory, outside everything that is bound into it? */
@@ -154,11 +173,14 @@ static int first_missing(struct planner *p, struct koda_span path, struct koda_s
 	int r = KODA_OK;
 
 	*ret_missing = path;
+	if (p->dir_exists)
+		return KODA_OK;
 	while (path.len > 1 && r == KODA_OK && look.thing == KODA_THING_MISSING) {
 		*ret_missing = path;
 		path = koda_plan_parent(path);
 		r = look_at(p, path, &look);
 	}
+	p->dir_exists = path.len == p->dir.len && r == KODA_OK;
 	return r;
 }
 
@@ -184,13 +206,11 @@ static int reserve(struct planner *p, struct koda_span path, enum state state,
 
 /* path is writable by its surroundings and must not be. */
 static int protect(struct planner *p, struct koda_span path, enum state state,
-		   const struct koda_look *look, struct koda_verdict reason, bool has_hole)
+		   const struct koda_look *look, struct koda_verdict reason, bool has_hole,
+		   const char *why)
 {
-	char why[512];
-	int r;
+	int r = anchor(p, path, why);
 
-	describe(reason, why, sizeof(why));
-	r = anchor(p, path, why);
 	if (r != KODA_OK)
 		return r < 0 ? r : KODA_OK;
 	if (look->thing == KODA_THING_LINK)
@@ -222,9 +242,8 @@ static int plan_in_copy(struct planner *p, struct koda_span path, enum state sta
 static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 {
 	struct koda_verdict reason;
-	struct koda_verdict above;
 	enum state state = state_of(p, path, &reason);
-	enum state around = state_of(p, koda_plan_parent(path), &above);
+	enum state around = state_around(p, path);
 	bool private = is_private(p, koda_plan_parent(path));
 	struct koda_look look;
 	char why[512];
@@ -242,7 +261,7 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 		return r;
 	describe(reason, why, sizeof(why));
 	if (!private && around == STATE_WRITABLE)
-		return protect(p, path, state, &look, reason, has_hole);
+		return protect(p, path, state, &look, reason, has_hole, why);
 	if (!private && around == STATE_COPIED)
 		return plan_in_copy(p, path, state, &look, has_hole, why);
 	if (look.thing == KODA_THING_MISSING && state == STATE_HIDDEN &&

@@ -73,7 +73,11 @@ static int mark_bits(struct koda_pathindex *index, const char *dir, const char *
 	/* An empty dir would join to a path below "/". */
 	if (dir[0] != '/')
 		return koda_fail_at(err, KODA_E_POLICY, 0, dir, "the path is not absolute");
-	r = koda_buf_addf(&joined, "%s%s%s", dir, name ? "/" : "", name ? name : "");
+	r = koda_buf_add(&joined, dir, strlen(dir));
+	if (r == KODA_OK && name)
+		r = koda_buf_add(&joined, "/", 1);
+	if (r == KODA_OK && name)
+		r = koda_buf_add(&joined, name, strlen(name));
 	if (r < 0)
 		return koda_fail_room(err, r, "the path");
 	r = koda_path_normalise(koda_buf_span(&joined), &path, err);

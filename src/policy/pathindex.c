@@ -36,6 +36,7 @@ int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint
 	if (r < 0)
 		return koda_fail_room(err, r, "the list of path rules");
 	index->nodes[node].marks |= marks;
+	index->marks |= marks;
 	index->nodes[node].text = (uint32_t)text;
 	return KODA_OK;
 }

@@ -20,6 +20,7 @@ struct koda_pathindex {
 	struct koda_set texts;       /* the marked paths */
 	struct koda_pathnode *nodes; /* owned, by trie node */
 	size_t node_cap;
+	uint32_t marks; /* all there are */
 };
 
 #define KODA_PATHINDEX_BYTES ((size_t)256 << 20)

@@ -13,6 +13,7 @@
 #include "policy/rules.h"
 
 #include "base/diag.h"
+#include "policy/access.h"
 #include "policy/floor.h"
 #include "policy/hostindex.h"
 #include "policy/policy.h"
@@ -170,71 +171,23 @@ static struct koda_verdict plain(enum koda_answer answer, enum koda_why why)
 
 struct koda_verdict koda_rules_read(const struct koda_rules *rules, const char *path, size_t len)
 {
-	struct koda_verdict now = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
-	struct koda_span target = { path, len };
-	struct koda_pathwalk walk;
-
-	if (!koda_pathwalk_is_sound(target))
-		return plain(KODA_DENY, KODA_WHY_INVALID);
-	walk = koda_pathwalk_start(&rules->paths, target);
-	while (koda_pathwalk_next(&walk)) {
-		if (walk.marks & MARK(OWN_STATE))
-			return verdict(KODA_DENY, KODA_WHY_OWN_STATE, walk.rule);
-		if (walk.marks & MARK(DENY_READ))
-			now = verdict(KODA_DENY, KODA_WHY_DENY_READ, walk.rule);
-		else if ((walk.marks & MARK(READ_HOLE)) && now.answer == KODA_DENY)
-			now = verdict(KODA_ALLOW, KODA_WHY_READ_HOLE, walk.rule);
-	}
-	return now;
-}
-
-/* Of several reasons to refuse a write, the one to tell: the floor, then the write rule. */
-static enum koda_why write_refusal(uint32_t marks)
-{
-	static const enum koda_why order[] = {
-		KODA_WHY_OWN_STATE, KODA_WHY_CREDENTIALS, KODA_WHY_PROJECT_NAME, KODA_WHY_GIT,
-		KODA_WHY_EXEC_DIR,  KODA_WHY_KERNEL,      KODA_WHY_DENY_WRITE,   KODA_WHY_DENY_READ,
-	};
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(order); i++)
-		if (marks & (1U << order[i]))
-			return order[i];
-	return KODA_WHY_DEFAULT;
+	return koda_access_read(&rules->paths, (struct koda_span){ path, len });
 }
 
 struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path, size_t len)
 {
-	struct koda_verdict now = plain(KODA_DENY, KODA_WHY_DEFAULT);
-	struct koda_verdict refused = now;
-	struct koda_verdict fence = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
-	struct koda_span target = { path, len };
-	struct koda_pathwalk walk;
+	return koda_access_write(&rules->paths, (struct koda_span){ path, len });
+}
 
-	if (!koda_pathwalk_is_sound(target))
-		return plain(KODA_DENY, KODA_WHY_INVALID);
-	walk = koda_pathwalk_start(&rules->paths, target);
-	while (koda_pathwalk_next(&walk)) {
-		enum koda_why why = write_refusal(walk.marks);
+void koda_rules_both(const struct koda_rules *rules, struct koda_span path,
+		     struct koda_verdict *ret_read, struct koda_verdict *ret_write)
+{
+	koda_access_both(&rules->paths, path, ret_read, ret_write);
+}
 
-		if (walk.marks & KODA_FLOOR_MARKS)
-			return verdict(KODA_DENY, why, walk.rule);
-		if (walk.marks & KODA_FLOOR_GATE)
-			fence = plain(KODA_ALLOW, KODA_WHY_DEFAULT);
-		if (walk.marks & KODA_FLOOR_FENCE)
-			fence = verdict(KODA_DENY, KODA_WHY_GIT, walk.rule);
-		if (why != KODA_WHY_DEFAULT)
-			refused = verdict(KODA_DENY, why, walk.rule);
-		if (walk.marks & MARK(ALLOW_WRITE))
-			now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk.rule);
-		else if ((walk.marks & MARK(GIT_DIR)) && now.answer == KODA_DENY)
-			now = verdict(KODA_ALLOW, KODA_WHY_GIT_DIR, walk.rule);
-		/* What the policy itself opens is the host's own, not a copy. */
-		else if ((walk.marks & MARK(CACHE)) && now.answer == KODA_DENY)
-			now = verdict(KODA_ALLOW, KODA_WHY_CACHE, walk.rule);
-	}
-	if (fence.answer == KODA_DENY)
-		return fence;
-	return refused.why != KODA_WHY_DEFAULT ? refused : now;
+bool koda_rules_have_holes(const struct koda_rules *rules)
+{
+	return rules->paths.marks & MARK(READ_HOLE);
 }
 
 /* What the host index is asked, and what came of it. */

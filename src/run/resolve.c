@@ -7,6 +7,9 @@
 #include "policy/pathindex.h"
 #include "policy/policy.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 /* Where the command may write or could have written: the project, its git directory, and what the
  * policy allows, as the kernel will see it. */
 static int load_writable(const struct koda_site *site, const struct koda_policy *policy,
@@ -35,6 +38,48 @@ static bool is_inside(const struct koda_pathindex *dirs, const char *path)
 	return koda_pathwalk_next(&walk);
 }
 
+/* The topmost directory on the way to path that is missing, "" if none is. */
+static int find_missing(const char *path, char **ret_dir, struct koda_error *err)
+{
+	koda_auto_free char *dir = strdup(path);
+	size_t found = 0;
+	struct stat st;
+
+	if (!dir)
+		return koda_fail_nomem(err);
+	for (size_t len = strlen(dir); len > 1 && lstat(dir, &st) < 0 && errno == ENOENT;) {
+		found = len;
+		while (len > 1 && dir[len - 1] != '/')
+			len--;
+		len -= len > 1;
+		dir[len] = '\0';
+	}
+	memcpy(dir, path, found);
+	dir[found] = '\0';
+	*ret_dir = KODA_TAKE(dir);
+	return KODA_OK;
+}
+
+/* Where a deny entry leads. Long lists of them name much that is not there, in places that are not
+ * there either: below such a place there are no links, and the next ones need no look. */
+static int resolve_deny(const char *path, char **missing, char **ret_resolved,
+			struct koda_error *err)
+{
+	int r;
+
+	if (**missing && koda_path_covers(koda_span_of(*missing), koda_span_of(path))) {
+		*ret_resolved = strdup(path);
+		return *ret_resolved ? KODA_OK : koda_fail_nomem(err);
+	}
+	r = koda_path_resolve(path, ret_resolved, err);
+	if (r == KODA_OK && strcmp(*ret_resolved, path) == 0) {
+		free(*missing);
+		*missing = NULL;
+		r = find_missing(path, missing, err);
+	}
+	return r;
+}
+
 /* T-06 where an allow entry leads; NULL if a link on the way may have been planted. */
 static int resolve_allow(const struct koda_pathindex *writable, const char *path,
 			 char **ret_resolved, struct koda_error *err)
@@ -56,8 +101,9 @@ static int resolve_list(struct koda_policy *out, const struct koda_policy *polic
 			struct koda_error *err)
 {
 	bool allows = list == KODA_LIST_ALLOW_WRITE || list == KODA_LIST_ALLOW_READ_WITHIN_DENY;
+	koda_auto_free char *missing = strdup("");
 	size_t count = koda_policy_count(policy, list);
-	int r = KODA_OK;
+	int r = missing ? KODA_OK : koda_fail_nomem(err);
 
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
 		struct koda_span entry = koda_policy_get(policy, list, i);
@@ -66,7 +112,7 @@ static int resolve_list(struct koda_policy *out, const struct koda_policy *polic
 		if (allows)
 			r = resolve_allow(writable, entry.ptr, &resolved, err);
 		else
-			r = koda_path_resolve(entry.ptr, &resolved, err);
+			r = resolve_deny(entry.ptr, &missing, &resolved, err);
 		if (r == KODA_OK && !allows)
 			r = koda_policy_add(out, list, entry.ptr, entry.len, err);
 		if (r == KODA_OK && resolved)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/access.h"
+
+#include "policy/floor.h"
+
+#define MARK(why) (1U << KODA_WHY_##why)
+
+static const struct koda_verdict invalid = { KODA_DENY, KODA_WHY_INVALID, { "", 0 } };
+
+static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,
+				   struct koda_span rule)
+{
+	return (struct koda_verdict){ .answer = answer, .why = why, .rule = rule };
+}
+
+/* What the walk towards a path has met so far. */
+struct reading {
+	struct koda_verdict now;
+	bool decided; /* nothing further down matters */
+};
+
+static const struct reading reading_begun = { .now = { KODA_ALLOW, KODA_WHY_DEFAULT, { "", 0 } } };
+
+static void read_step(struct reading *reading, const struct koda_pathwalk *walk)
+{
+	if (walk->marks & MARK(OWN_STATE)) {
+		reading->now = verdict(KODA_DENY, KODA_WHY_OWN_STATE, walk->rule);
+		reading->decided = true;
+	} else if (walk->marks & MARK(DENY_READ)) {
+		reading->now = verdict(KODA_DENY, KODA_WHY_DENY_READ, walk->rule);
+	} else if ((walk->marks & MARK(READ_HOLE)) && reading->now.answer == KODA_DENY) {
+		reading->now = verdict(KODA_ALLOW, KODA_WHY_READ_HOLE, walk->rule);
+	}
+}
+
+struct koda_verdict koda_access_read(const struct koda_pathindex *index, struct koda_span path)
+{
+	struct reading reading = reading_begun;
+	struct koda_pathwalk walk;
+
+	if (!koda_pathwalk_is_sound(path))
+		return invalid;
+	walk = koda_pathwalk_start(index, path);
+	while (!reading.decided && koda_pathwalk_next(&walk))
+		read_step(&reading, &walk);
+	return reading.now;
+}
+
+/* Of several reasons to refuse a write, the one to tell: the floor, then the write rule. */
+static enum koda_why write_refusal(uint32_t marks)
+{
+	static const enum koda_why order[] = {
+		KODA_WHY_OWN_STATE, KODA_WHY_CREDENTIALS, KODA_WHY_PROJECT_NAME, KODA_WHY_GIT,
+		KODA_WHY_EXEC_DIR,  KODA_WHY_KERNEL,      KODA_WHY_DENY_WRITE,   KODA_WHY_DENY_READ,
+	};
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(order); i++)
+		if (marks & (1U << order[i]))
+			return order[i];
+	return KODA_WHY_DEFAULT;
+}
+
+struct writing {
+	struct koda_verdict now;
+	struct koda_verdict refused;
+	struct koda_verdict fence;
+	bool decided;
+};
+
+static const struct writing writing_begun = {
+	.now = { KODA_DENY, KODA_WHY_DEFAULT, { "", 0 } },
+	.refused = { KODA_DENY, KODA_WHY_DEFAULT, { "", 0 } },
+	.fence = { KODA_ALLOW, KODA_WHY_DEFAULT, { "", 0 } },
+};
+
+static void write_step(struct writing *writing, const struct koda_pathwalk *walk)
+{
+	enum koda_why why = write_refusal(walk->marks);
+
+	if (walk->marks & KODA_FLOOR_MARKS) {
+		writing->fence = verdict(KODA_DENY, why, walk->rule);
+		writing->decided = true;
+		return;
+	}
+	if (walk->marks & KODA_FLOOR_GATE)
+		writing->fence = writing_begun.fence;
+	if (walk->marks & KODA_FLOOR_FENCE)
+		writing->fence = verdict(KODA_DENY, KODA_WHY_GIT, walk->rule);
+	if (why != KODA_WHY_DEFAULT)
+		writing->refused = verdict(KODA_DENY, why, walk->rule);
+	if (walk->marks & MARK(ALLOW_WRITE))
+		writing->now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk->rule);
+	else if ((walk->marks & MARK(GIT_DIR)) && writing->now.answer == KODA_DENY)
+		writing->now = verdict(KODA_ALLOW, KODA_WHY_GIT_DIR, walk->rule);
+	/* What the policy itself opens is the host's own, not a copy. */
+	else if ((walk->marks & MARK(CACHE)) && writing->now.answer == KODA_DENY)
+		writing->now = verdict(KODA_ALLOW, KODA_WHY_CACHE, walk->rule);
+}
+
+static struct koda_verdict write_verdict(const struct writing *writing)
+{
+	if (writing->fence.answer == KODA_DENY)
+		return writing->fence;
+	return writing->refused.why != KODA_WHY_DEFAULT ? writing->refused : writing->now;
+}
+
+struct koda_verdict koda_access_write(const struct koda_pathindex *index, struct koda_span path)
+{
+	struct writing writing = writing_begun;
+	struct koda_pathwalk walk;
+
+	if (!koda_pathwalk_is_sound(path))
+		return invalid;
+	walk = koda_pathwalk_start(index, path);
+	while (!writing.decided && koda_pathwalk_next(&walk))
+		write_step(&writing, &walk);
+	return write_verdict(&writing);
+}
+
+void koda_access_both(const struct koda_pathindex *index, struct koda_span path,
+		      struct koda_verdict *ret_read, struct koda_verdict *ret_write)
+{
+	struct reading reading = reading_begun;
+	struct writing writing = writing_begun;
+	struct koda_pathwalk walk;
+
+	*ret_read = invalid;
+	*ret_write = *ret_read;
+	if (!koda_pathwalk_is_sound(path))
+		return;
+	walk = koda_pathwalk_start(index, path);
+	while (!(reading.decided && writing.decided) && koda_pathwalk_next(&walk)) {
+		if (!reading.decided)
+			read_step(&reading, &walk);
+		if (!writing.decided)
+			write_step(&writing, &walk);
+	}
+	*ret_read = reading.now;
+	*ret_write = write_verdict(&writing);
+}
