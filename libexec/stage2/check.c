@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *const namespaces[KODA_NAMESPACES] = { "user", "mnt", "pid",   "net",
 							 "ipc",  "uts", "cgroup" };
@@ -22,10 +21,11 @@ static const char *const namespaces[KODA_NAMESPACES] = { "user", "mnt", "pid",  
 /* The kernel takes 65536 groups, of ten digits each. */
 #define STATUS_MAX ((size_t)1 << 20)
 
-static ino_t of_view[NAMESPACES_SECLUDED];
+static struct namespace_name of_view[NAMESPACES_SECLUDED];
 
-/* Those of the calling process, the first count of them. */
-static void look_at_namespaces(ino_t *ret_inodes, size_t count)
+/* Those of the calling process, the first count of them. Links in /proc name each by its kind and
+ * number; reading them costs less than following them. */
+static void look_at_namespaces(struct namespace_name *ret_names, size_t count)
 {
 	static const char path[] = "/proc/self/ns";
 	int dir = sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0);
@@ -33,11 +33,13 @@ static void look_at_namespaces(ino_t *ret_inodes, size_t count)
 	if (dir < 0)
 		koda_stage2_fail("look at namespaces", path, errno);
 	for (size_t i = 0; i < count; i++) {
-		struct stat st;
+		char *text = ret_names[i].text;
+		ssize_t n = readlinkat(dir, namespaces[i], text, sizeof(ret_names[i].text));
 
-		if (fstatat(dir, namespaces[i], &st, 0) < 0)
-			koda_stage2_fail("look at a namespace", namespaces[i], errno);
-		ret_inodes[i] = st.st_ino;
+		/* A name that fills the room may have been cut. */
+		if (n <= 0 || (size_t)n >= sizeof(ret_names[i].text))
+			koda_stage2_fail("look at a namespace", namespaces[i], n < 0 ? errno : 0);
+		text[n] = '\0';
 	}
 	(void)close(dir);
 }
@@ -54,15 +56,15 @@ void koda_check_remember_view(void)
 
 static void check_namespaces(const struct go *go)
 {
-	ino_t inside[KODA_NAMESPACES];
+	struct namespace_name inside[KODA_NAMESPACES];
 
 	look_at_namespaces(inside, KODA_NAMESPACES);
 	for (size_t i = 0; i < KODA_NAMESPACES; i++)
-		if (inside[i] == go->outside[i])
+		if (strcmp(inside[i].text, go->outside[i].text) == 0)
 			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
 					 0);
 	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
-		if (inside[i] == of_view[i])
+		if (strcmp(inside[i].text, of_view[i].text) == 0)
 			koda_stage2_fail("self-check: still where the view was built",
 					 namespaces[i], 0);
 }

@@ -39,10 +39,13 @@ struct plan koda_plan_load(void);
 /* What the guardian has made of the plan on the host, for init to go on with. */
 #define KODA_SLOTS_MAX  16
 #define KODA_NAMESPACES 7
+struct namespace_name {
+	char text[32]; /* "mnt:[4026531841]" */
+};
 struct go {
-	ino_t outside[KODA_NAMESPACES]; /* the guardian's own namespaces (check.c) */
-	bool cgroup;                    /* there is a control group, and init is in it */
-	int8_t slot[KODA_SLOTS_MAX];    /* of each cache, in the plan's order; -1: none */
+	struct namespace_name outside[KODA_NAMESPACES]; /* the guardian's own (check.c) */
+	bool cgroup;                 /* there is a control group, and init is in it */
+	int8_t slot[KODA_SLOTS_MAX]; /* of each cache, in the plan's order; -1: none */
 };
 
 /* Slots for copies of caches (cache.c), held until the guardian ends. */
