@@ -110,6 +110,9 @@ static void remark_limits(const struct koda_outcome *outcome)
 static int conclude(const struct koda_outcome *outcome, const struct request *request,
 		    struct koda_error *err)
 {
+	const char *name = request->shell ? "sh" : request->argv[0];
+	char why[128];
+
 	remark_limits(outcome);
 	switch (outcome->end) {
 	case KODA_END_EXITED:
@@ -119,8 +122,11 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 	case KODA_END_TIMEOUT:
 		return EXIT_WALL_TIME;
 	case KODA_END_EXEC:
-		remark("%.4000s: %s", request->shell ? "sh" : request->argv[0],
-		       outcome->sys_errno == ENOENT ? "command not found" : "cannot be executed");
+		if (outcome->sys_errno == ENOENT)
+			remark("%.4000s: command not found", name);
+		else
+			remark("%.4000s: cannot be executed: %s", name,
+			       strerror_r(outcome->sys_errno, why, sizeof(why)));
 		return outcome->sys_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	case KODA_END_SETUP:
 		break;

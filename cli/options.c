@@ -4,9 +4,14 @@
 #include "base/diag.h"
 #include "base/path.h"
 
+#include <errno.h>
 #include <koda/policy.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+/* With less no program starts. */
+#define MEMORY_MIN ((uint64_t)1 << 20)
 
 void koda_cli_shape_clear(struct cli_shape *shape)
 {
@@ -136,8 +141,8 @@ static int take(struct cli_shape *shape, enum cli_option option, const char *arg
 		return take_number(&shape->wall_time_secs, koda_parse_u64, 1, KODA_LIMIT_MAX, arg,
 				   err);
 	case CLI_OPT_MEMORY:
-		return take_number(&shape->memory_bytes, koda_parse_size, 1, KODA_LIMIT_MAX, arg,
-				   err);
+		return take_number(&shape->memory_bytes, koda_parse_size, MEMORY_MIN,
+				   KODA_LIMIT_MAX, arg, err);
 	case CLI_OPT_MAX_OUTPUT:
 		return take_number(&shape->output_bytes, koda_parse_size, 0, KODA_LIMIT_MAX, arg,
 				   err);
@@ -329,6 +334,7 @@ static int find_cwd(const struct cli_shape *shape, struct cli_setup *setup, stru
 	koda_auto_free char *absolute = NULL;
 	koda_auto_free char *resolved = NULL;
 	const char *cwd = shape->cwd ? shape->cwd : setup->site.root;
+	struct stat st;
 	int r = KODA_OK;
 
 	if (cwd[0] != '/') {
@@ -342,6 +348,10 @@ static int find_cwd(const struct cli_shape *shape, struct cli_setup *setup, stru
 	if (r == KODA_OK &&
 	    !koda_path_covers(koda_span_of(setup->site.root), koda_span_of(resolved)))
 		r = koda_fail(err, KODA_E_DENIED, 0, "is outside the project root");
+	if (r == KODA_OK && shape->cwd && stat(resolved, &st) < 0)
+		r = koda_fail(err, KODA_E_SYS, errno, "cannot be entered");
+	else if (r == KODA_OK && shape->cwd && !S_ISDIR(st.st_mode))
+		r = koda_fail(err, KODA_E_INVALID, 0, "is not a directory");
 	if (r < 0) {
 		if (shape->cwd)
 			koda_cli_blame(err, "--cwd %.80s", shape->cwd);

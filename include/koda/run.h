@@ -93,6 +93,11 @@ struct koda_outcome {
  * it left behind. Fails: SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
+/* The same for at most so long. Fails: TIMEOUT if the command still runs, and is to be waited for
+ * again; SYS. */
+KODA_API KODA_CHECK int koda_command_wait_for(struct koda_command *command, uint64_t milliseconds,
+					      struct koda_outcome *ret_outcome,
+					      struct koda_error *err);
 /* The denials that are known of, as a block of text for the model that chose the command; "" if
  * there are none. Owned by the caller (free). What the kernel refuses is known from the command's
  * error messages only, where the rules confirm them. Fails: NOMEM. */
@@ -110,6 +115,9 @@ KODA_API void koda_command_resume(struct koda_command *command);
  */
 KODA_API KODA_CHECK int koda_command_signal(struct koda_command *command, int signal,
 					    struct koda_error *err);
+/* Ends the command and everything it started; koda_command_wait tells that it was killed. May be
+ * called where koda_command_signal may. */
+KODA_API void koda_command_kill(struct koda_command *command);
 /* Ends the command if it still runs. NULL is fine. */
 KODA_API void koda_command_free(struct koda_command *command);
 

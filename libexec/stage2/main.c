@@ -115,6 +115,9 @@ static void watch(pid_t init, int pidfd)
 			continue;
 		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
 			break;
+		/* The one signal that init cannot pass on, nor tell what became of it. */
+		if (number == SIGKILL)
+			koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 		(void)kill(init, number);
 	}
 	(void)kill(init, SIGKILL); /* its pid namespace goes with it */

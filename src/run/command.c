@@ -220,6 +220,29 @@ int koda_command_signal(struct koda_command *command, int signal, struct koda_er
 	return KODA_OK;
 }
 
+void koda_command_kill(struct koda_command *command)
+{
+	/* Who leads the session is what is waited for; the rest goes with its namespace. If it
+	 * cannot be told, it has ended. */
+	(void)!koda_command_signal(command, SIGKILL, NULL);
+}
+
+void koda_command_resize(struct koda_command *command)
+{
+	koda_terminal_resize(&command->terminal);
+}
+
+void koda_command_suspend(struct koda_command *command)
+{
+	koda_terminal_cooked(&command->terminal);
+}
+
+void koda_command_resume(struct koda_command *command)
+{
+	if (command->terminal.control >= 0)
+		koda_terminal_raw(&command->terminal);
+}
+
 void koda_command_free(struct koda_command *command)
 {
 	if (!command)

@@ -300,49 +300,84 @@ static void tell_exit(const struct koda_command *command, const struct koda_outc
 	koda_command_tell(command, event);
 }
 
-int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_outcome,
-		      struct koda_error *err)
+/* Carries and listens until the command has ended or that time has come; true if it has ended. */
+static bool serve_until(struct koda_command *command, uint64_t deadline_ns,
+			struct koda_outcome *outcome)
 {
-	struct koda_outcome outcome = { .end = KODA_END_SETUP };
-	struct koda_exit ignored;
 	bool ended = false;
 
-	if (command->launcher.proc.pid <= 0)
-		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
-	while (!ended && koda_clock_now() < command->deadline_ns) {
-		int got = carry(command, command->deadline_ns, true);
+	while (!ended && koda_clock_now() < deadline_ns) {
+		int got = carry(command, deadline_ns, true);
 
 		if (got < 0)
-			(void)koda_fail(&outcome.setup, KODA_E_CHILD, -got,
+			(void)koda_fail(&outcome->setup, KODA_E_CHILD, -got,
 					"cannot wait for the command");
-		ended = got < 0 || (got > 0 && take_report(command, &outcome));
+		ended = got < 0 || (got > 0 && take_report(command, outcome));
 	}
-	if (!ended) {
-		outcome.end = KODA_END_TIMEOUT;
-		reach(command, KODA_CEILING_WALL_TIME);
-	}
-	/* Whatever still runs ends now. The number stays ours: somebody may be about to send a
-	 * signal, which must not reach another file. */
+	return ended;
+}
+
+/* Whatever still runs ends now, and what it wrote is carried. */
+static void finish(struct koda_command *command, struct koda_outcome *outcome)
+{
+	struct koda_exit ignored;
+
+	/* The number stays ours: somebody may be about to send a signal, which must not reach
+	 * another file. */
 	(void)shutdown(command->launcher.ends.life[0], SHUT_RDWR);
 	if (koda_proc_wait(&command->launcher.proc, koda_clock_now() + KODA_GUARDIAN_NS, &ignored,
 			   NULL) < 0)
 		koda_proc_kill(&command->launcher.proc);
 	take_late(command);
 	drain(command,
-	      outcome.end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
+	      outcome->end == KODA_END_TIMEOUT ? koda_clock_now() + DRAIN_NS : KODA_DEADLINE_NEVER);
 	koda_reader_end(&command->reader);
 	koda_terminal_close(&command->terminal);
 	koda_member_remove(KODA_TAKE(command->member), koda_clock_now() + REMOVAL_NS);
 	for (size_t i = 0; i < 2; i++) {
-		outcome.output_bytes += command->output[i].total;
-		outcome.output_dropped += koda_relay_dropped(&command->output[i]);
+		outcome->output_bytes += command->output[i].total;
+		outcome->output_dropped += koda_relay_dropped(&command->output[i]);
 	}
-	if (outcome.output_dropped > 0)
+	if (outcome->output_dropped > 0)
 		reach(command, KODA_CEILING_OUTPUT);
-	outcome.limits = command->limits;
-	tell_exit(command, &outcome);
+	outcome->limits = command->limits;
+	tell_exit(command, outcome);
+}
+
+static int wait_until(struct koda_command *command, uint64_t deadline_ns,
+		      struct koda_outcome *ret_outcome, struct koda_error *err)
+{
+	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	bool last = deadline_ns >= command->deadline_ns;
+
+	if (command->launcher.proc.pid <= 0)
+		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
+	if (!serve_until(command, last ? command->deadline_ns : deadline_ns, &outcome)) {
+		if (!last)
+			return koda_fail(err, KODA_E_TIMEOUT, 0, "the command still runs");
+		outcome.end = KODA_END_TIMEOUT;
+		reach(command, KODA_CEILING_WALL_TIME);
+	}
+	finish(command, &outcome);
 	*ret_outcome = outcome;
 	return KODA_OK;
+}
+
+int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_outcome,
+		      struct koda_error *err)
+{
+	return wait_until(command, KODA_DEADLINE_NEVER, ret_outcome, err);
+}
+
+int koda_command_wait_for(struct koda_command *command, uint64_t milliseconds,
+			  struct koda_outcome *ret_outcome, struct koda_error *err)
+{
+	uint64_t most = (KODA_DEADLINE_NEVER - koda_clock_now()) / 1000000;
+
+	return wait_until(command,
+			  milliseconds < most ? koda_clock_now() + milliseconds * 1000000
+					      : KODA_DEADLINE_NEVER,
+			  ret_outcome, err);
 }
 
 int koda_command_violations(const struct koda_command *command, char **ret_text,
@@ -362,20 +397,4 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 	if (r == KODA_OK)
 		r = koda_buf_take(&text, ret_text);
 	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
-}
-
-void koda_command_resize(struct koda_command *command)
-{
-	koda_terminal_resize(&command->terminal);
-}
-
-void koda_command_suspend(struct koda_command *command)
-{
-	koda_terminal_cooked(&command->terminal);
-}
-
-void koda_command_resume(struct koda_command *command)
-{
-	if (command->terminal.control >= 0)
-		koda_terminal_raw(&command->terminal);
 }

@@ -278,6 +278,8 @@ bad_text() {
 		koda policy show --memory "$size"
 		refuses "--memory $size"
 	done
+	koda policy show --memory 1023K
+	refuses "--memory 1023K" "at least 1048576"
 	for number in '' x -1 1K 0 99999999999999999999; do
 		koda policy show --max-procs "$number"
 		refuses "--max-procs $number"

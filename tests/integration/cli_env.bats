@@ -197,6 +197,11 @@ has_no() {
 	refuses "--cwd .." "outside"
 	koda env --cwd /etc -c ls
 	refuses "--cwd /etc" "outside"
+	koda env --cwd nosuch -c ls
+	refuses "--cwd nosuch" "No such file or directory"
+	: >"$project/file"
+	koda env --cwd file -c ls
+	refuses "--cwd file" "is not a directory"
 	ln -s /etc out
 	koda env --cwd out -c ls
 	refuses "--cwd out" "outside"

@@ -68,7 +68,7 @@ nothing_ran() {
 	echo 'touch ran' >"$project/plain"
 	remember
 	inside ./plain
-	says 126 './plain: cannot be executed'
+	says 126 './plain: cannot be executed: Permission denied'
 	inside "$project"
 	says 126 'cannot be executed'
 	inside ./plain/below

@@ -48,7 +48,7 @@ ends() {
 	[[ $status -eq 127 && $stderr == *'no-such-program: command not found' ]]
 	echo 'echo no' >script
 	bare ./script
-	[[ $status -eq 126 && $stderr == *'./script: cannot be executed' ]]
+	[[ $status -eq 126 && $stderr == *'./script: cannot be executed: '* ]]
 	bare "$project/src"
 	[[ $status -eq 126 ]]
 }

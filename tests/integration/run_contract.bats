@@ -109,7 +109,7 @@ teardown() {
 	printf '\177ELF\0\0\0\necho ran\n' >foreign
 	chmod +x foreign
 	inside ./foreign
-	says 126 './foreign: cannot be executed'
+	says 126 './foreign: cannot be executed: Exec format error'
 }
 
 @test "127 for what is not there" {

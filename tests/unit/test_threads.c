@@ -8,6 +8,7 @@
 #include "run/sandbox.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #define THREADS 8
@@ -121,11 +122,46 @@ static void all_in_one_project(void **state)
 	run_threads(*state, true);
 }
 
+static void *kill_it(void *arg)
+{
+	koda_command_kill(arg);
+	return NULL;
+}
+
+/* One thread waits, another has had enough. */
+static void another_thread_ends_it(void **state)
+{
+	const char *root = koda_in(*state, "project");
+	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	const struct koda_command_options what = { .shell = "trap '' TERM; setsid sleep 60 & "
+							    "sleep 60",
+						   .stdio = { -1, -1, -1 } };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { 0 };
+	struct koda_error err = { 0 };
+	pthread_t thread;
+
+	assert_int_equal(mkdir(root, 0755), 0);
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &what, &command, &err), err);
+	assert_int_equal(koda_command_wait_for(command, 50, &outcome, &err), KODA_E_TIMEOUT);
+	assert_int_equal(pthread_create(&thread, NULL, kill_it, command), 0);
+	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(outcome.end, KODA_END_SIGNAL);
+	assert_int_equal(outcome.signal, SIGKILL);
+	koda_command_free(command);
+	koda_sandbox_close(sandbox);
+	assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KODA_SCRATCH_TEST(each_in_its_own_project),
 		KODA_SCRATCH_TEST(all_in_one_project),
+		KODA_SCRATCH_TEST(another_thread_ends_it),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -87,6 +87,38 @@ static void signals_go_to_a_command_that_runs(void **state)
 	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 0);
 }
 
+static void a_wait_may_end_before_the_command(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+	unsigned char number = 0;
+
+	assert_int_equal(koda_command_wait_for(scene->command, 0, &outcome, &err), KODA_E_TIMEOUT);
+	assert_int_equal(koda_command_wait_for(scene->command, 1, &outcome, &err), KODA_E_TIMEOUT);
+	assert_int_equal(scene->last.type, 0); /* nobody was told that it had ended */
+	koda_command_kill(scene->command);
+	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 1);
+	assert_int_equal(number, SIGKILL);
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = SIGKILL });
+	KODA_ASSERT_OK(koda_command_wait_for(scene->command, UINT64_MAX, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_SIGNAL);
+	assert_int_equal(outcome.signal, SIGKILL);
+	assert_int_equal(koda_command_wait_for(scene->command, 0, &outcome, &err), KODA_E_INVALID);
+}
+
+/* The wall time counts, however long the wait may be. */
+static void the_wall_time_ends_a_longer_wait(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome;
+	struct koda_error err = { 0 };
+
+	scene->command->deadline_ns = koda_clock_now() + 1000000;
+	KODA_ASSERT_OK(koda_command_wait_for(scene->command, 60000, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_TIMEOUT);
+}
+
 static void a_limit_that_is_told_after_the_end_counts(void **state)
 {
 	struct scene *scene = *state;
@@ -154,6 +186,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(signals_go_to_a_command_that_runs, open_scene,
+						close_scene),
+		cmocka_unit_test_setup_teardown(a_wait_may_end_before_the_command, open_scene,
+						close_scene),
+		cmocka_unit_test_setup_teardown(the_wall_time_ends_a_longer_wait, open_scene,
 						close_scene),
 		cmocka_unit_test_setup_teardown(a_limit_that_is_told_after_the_end_counts,
 						open_scene, close_scene),
