@@ -118,10 +118,10 @@ setup() {
 @test "show: limits are lowered, never raised" {
 	koda policy show --max-output 1G
 	json_is 'd["limits"]["max_output_bytes"]' 2097152
-	koda policy show --policy-fd 3 --memory 2K 3<<<'{"limits":{"max_rss_bytes":1024}}'
+	koda policy show --policy-fd 3 --memory 2M 3<<<'{"limits":{"max_rss_bytes":1024}}'
 	json_is 'd["limits"]["max_rss_bytes"]' 1024
-	koda policy show --policy-fd 3 --memory 2K 3<<<'{}'
-	json_is 'd["limits"]["max_rss_bytes"]' 2048
+	koda policy show --policy-fd 3 --memory 2M 3<<<'{}'
+	json_is 'd["limits"]["max_rss_bytes"]' 2097152
 }
 
 @test "show: wall time may rise to the ceiling, not above" {
