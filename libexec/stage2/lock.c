@@ -82,7 +82,8 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	const uint64_t file_rights = 1U << 0 | 1U << 1 | 1U << 2 | 1U << 14;
 	struct sys_landlock_path rule = { .allowed_access = op->n1 & handled };
 	struct stat st;
-	int fd = open(op->text1.ptr, O_PATH | O_CLOEXEC);
+	int fd = sys_openat2(AT_FDCWD, op->text1.ptr, O_PATH,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
 	if (fd < 0 && errno == ENOENT)
 		return; /* nothing there to grant */

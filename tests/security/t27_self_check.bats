@@ -24,6 +24,12 @@ with() {
 	[[ ! -e .koda-canary ]]
 }
 
+@test "a filter that lets everything pass, though the status says that there is one" {
+	with filter ''
+	[[ $output == 'refused: self-check: the system-call filter does not answer'* ]] ||
+		{ echo "$output"; false; }
+}
+
 @test "twin: canaries that hold do not" {
 	with denied-read "$project/secret"
 	[[ $output == ok* ]]

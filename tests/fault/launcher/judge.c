@@ -120,7 +120,8 @@ static const struct {
 	{ TRACE_INIT, SYS_prctl, EINVAL, "the answer to the first number that is no capability" },
 	{ TRACE_COMMAND, SYS_open, EACCES, "what a canary must get" },
 	{ TRACE_COMMAND, SYS_open, EPERM, "what a canary must get" },
-	{ TRACE_COMMAND, SYS_open, ENOENT, "Landlock grants nothing there" },
+	{ TRACE_COMMAND, SYS_openat2, ENOENT, "Landlock grants nothing there" },
+	{ TRACE_COMMAND, SYS_ioctl, EPERM, "what the filter must answer" },
 	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
 	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
@@ -311,7 +312,7 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
 	/* Without a grant for the program it cannot be executed either. */
-	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_open &&
+	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_openat2 &&
 	    fault->error == ENOENT && code == 126)
 		return NULL;
 	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_execve)
