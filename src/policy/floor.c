@@ -62,68 +62,70 @@ static bool is_listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* dir/name, or dir alone without a name. */
-static int mark_bits(struct koda_pathindex *index, const char *dir, const char *name, uint32_t bits,
-		     struct koda_error *err)
+/* Puts dir into path, in normal form. */
+static int begin(struct koda_buf *path, const char *dir, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf joined = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	int r;
-
 	/* An empty dir would join to a path below "/". */
 	if (dir[0] != '/')
 		return koda_fail_at(err, KODA_E_POLICY, 0, dir, "the path is not absolute");
-	r = koda_buf_add(&joined, dir, strlen(dir));
-	if (r == KODA_OK && name)
-		r = koda_buf_add(&joined, "/", 1);
-	if (r == KODA_OK && name)
-		r = koda_buf_add(&joined, name, strlen(name));
-	if (r < 0)
-		return koda_fail_room(err, r, "the path");
-	r = koda_path_normalise(koda_buf_span(&joined), &path, err);
-	return r < 0 ? r : koda_pathindex_add(index, koda_buf_span(&path), bits, err);
+	path->len = 0;
+	return koda_path_normalise(koda_span_of(dir), path, err);
 }
 
-static int mark(struct koda_pathindex *index, const char *dir, const char *name, enum koda_why why,
-		struct koda_error *err)
+/* Marks name below the directory in path, which stays; name is spelt as paths are. */
+static int mark_below(struct koda_pathindex *index, struct koda_buf *path, const char *name,
+		      uint32_t bits, struct koda_error *err)
 {
-	return mark_bits(index, dir, name, 1U << why, err);
+	size_t len = path->len;
+	int r = len > 1 ? koda_buf_add(path, "/", 1) : KODA_OK;
+
+	if (r == KODA_OK)
+		r = koda_buf_add(path, name, strlen(name));
+	if (r < 0)
+		return koda_fail_room(err, r, "the path");
+	r = koda_pathindex_add(index, koda_buf_span(path), bits, err);
+	path->len = len;
+	return r;
 }
 
 static int mark_all(struct koda_pathindex *index, const char *dir, const char *const *names,
 		    enum koda_why why, struct koda_error *err)
 {
-	int r = KODA_OK;
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
+	int r = dir ? begin(&path, dir, err) : KODA_OK;
 
-	if (!dir)
-		return KODA_OK;
-	for (; *names && r == KODA_OK; names++)
-		r = mark(index, dir, *names, why, err);
+	for (; dir && *names && r == KODA_OK; names++)
+		r = mark_below(index, &path, *names, 1U << why, err);
 	return r;
 }
 
 static int mark_each(struct koda_pathindex *index, const char *const *dirs, enum koda_why why,
 		     struct koda_error *err)
 {
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
 	int r = KODA_OK;
 
-	for (; dirs && *dirs && r == KODA_OK; dirs++)
-		r = mark(index, *dirs, NULL, why, err);
+	for (; dirs && *dirs && r == KODA_OK; dirs++) {
+		r = begin(&path, *dirs, err);
+		if (r == KODA_OK)
+			r = koda_pathindex_add(index, koda_buf_span(&path), 1U << why, err);
+	}
 	return r;
 }
 
 static int mark_git_dir(struct koda_pathindex *index, const char *dir, bool allow_git_config,
 			struct koda_error *err)
 {
-	int r = KODA_OK;
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
+	int r = begin(&path, dir, err);
 
 	for (const char *const *name = koda_floor_git_names; *name && r == KODA_OK; name++)
 		if (!allow_git_config || !is_listed(koda_floor_git_configs, *name))
-			r = mark(index, dir, *name, KODA_WHY_GIT, err);
+			r = mark_below(index, &path, *name, 1U << KODA_WHY_GIT, err);
 	if (r == KODA_OK)
-		r = mark_bits(index, dir, NULL, KODA_FLOOR_GATE, err);
+		r = koda_pathindex_add(index, koda_buf_span(&path), KODA_FLOOR_GATE, err);
 	if (r == KODA_OK)
-		r = mark_bits(index, dir, "modules", KODA_FLOOR_FENCE, err);
+		r = mark_below(index, &path, "modules", KODA_FLOOR_FENCE, err);
 	return r;
 }
 

@@ -62,26 +62,26 @@ static const struct mode modes[] = {
 };
 
 /* Where development goes: sources, and the registries of the common languages. Web ports, and
- * ssh where git is served. */
+ * ssh where git is served. Each is spelt as a policy keeps it. */
+#define WEB(host) host ":443", host ":80"
 static const char *const developer_hosts[] = {
-	"github.com",
-	"*.githubusercontent.com",
-	"api.github.com",
-	"codeload.github.com",
-	"*.npmjs.org",
-	"registry.npmjs.org",
-	"*.pypi.org",
-	"pypi.org",
-	"files.pythonhosted.org",
-	"crates.io",
-	"static.crates.io",
-	"index.crates.io",
-	"*.docker.io",
-	"registry-1.docker.io",
-	"auth.docker.io",
+	WEB("github.com"),
+	WEB("*.githubusercontent.com"),
+	WEB("api.github.com"),
+	WEB("codeload.github.com"),
+	WEB("*.npmjs.org"),
+	WEB("registry.npmjs.org"),
+	WEB("*.pypi.org"),
+	WEB("pypi.org"),
+	WEB("files.pythonhosted.org"),
+	WEB("crates.io"),
+	WEB("static.crates.io"),
+	WEB("index.crates.io"),
+	WEB("*.docker.io"),
+	WEB("registry-1.docker.io"),
+	WEB("auth.docker.io"),
+	"github.com:22",
 };
-
-static const char *const git_hosts[] = { "github.com" };
 
 /* A value from nowhere is the least trust. */
 static const struct mode *mode_of(enum koda_trust trust)
@@ -185,29 +185,15 @@ int koda_trust_admit(enum koda_trust trust, bool kernel_sandbox, bool no_sandbox
 		"this machine offers no kernel sandbox; --no-sandbox would run without one");
 }
 
-static int allow_host(struct koda_policy *policy, const char *host, unsigned int port,
-		      struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(1024);
-
-	if (koda_buf_addf(&text, "%s:%u", host, port) < 0)
-		return koda_fail_nomem(err);
-	return koda_policy_add(policy, KODA_LIST_ALLOWED_DOMAINS, text.ptr, text.len, err);
-}
-
 static int fill_network(struct koda_policy *policy, const struct mode *mode, struct koda_error *err)
 {
 	int r = KODA_OK;
 
 	if (!mode->network)
 		return koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1, err);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(developer_hosts) && r == KODA_OK; i++) {
-		r = allow_host(policy, developer_hosts[i], 443, err);
-		if (r == KODA_OK)
-			r = allow_host(policy, developer_hosts[i], 80, err);
-	}
-	for (size_t i = 0; i < KODA_ARRAY_LEN(git_hosts) && r == KODA_OK; i++)
-		r = allow_host(policy, git_hosts[i], 22, err);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(developer_hosts) && r == KODA_OK; i++)
+		r = koda_policy_add_canonical(policy, KODA_LIST_ALLOWED_DOMAINS,
+					      koda_span_of(developer_hosts[i]), err);
 	return r;
 }
 

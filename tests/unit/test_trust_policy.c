@@ -138,6 +138,25 @@ static void the_developer_list_is_exactly_this(void **state)
 	}
 }
 
+/* The table is taken as it is spelt; so would anybody's entry be. */
+static void the_developer_list_is_spelt_as_policies_keep_it(void **state)
+{
+	koda_auto_policy struct koda_policy *table = policy_for(KODA_TRUST_AUTO, "/p");
+	koda_auto_policy struct koda_policy *copy = NULL;
+	struct koda_error err = { 0 };
+
+	(void)state;
+	KODA_ASSERT_OK(koda_policy_new(&copy, &err), err);
+	for (size_t i = 0; i < koda_policy_count(table, KODA_LIST_ALLOWED_DOMAINS); i++) {
+		struct koda_span entry = koda_policy_get(table, KODA_LIST_ALLOWED_DOMAINS, i);
+
+		KODA_ASSERT_OK(koda_policy_add(copy, KODA_LIST_ALLOWED_DOMAINS, entry.ptr,
+					       entry.len, &err),
+			       err);
+		KODA_ASSERT_SPAN(koda_policy_get(copy, KODA_LIST_ALLOWED_DOMAINS, i), entry.ptr);
+	}
+}
+
 /* The same through the verdicts: each host with its ports, and the twins that stay closed. */
 static void developer_hosts_are_reachable_on_their_ports(void **state)
 {
@@ -278,6 +297,7 @@ int main(void)
 		cmocka_unit_test(plan_looks_and_does_not_touch),
 		cmocka_unit_test(safe_and_auto_work_in_the_project),
 		cmocka_unit_test(the_developer_list_is_exactly_this),
+		cmocka_unit_test(the_developer_list_is_spelt_as_policies_keep_it),
 		cmocka_unit_test(developer_hosts_are_reachable_on_their_ports),
 		cmocka_unit_test(a_root_need_not_exist_but_must_be_absolute),
 		cmocka_unit_test(a_mode_from_nowhere_is_plan),
