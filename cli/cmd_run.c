@@ -181,7 +181,8 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_sandbox_options options = { .trust = request->shape.trust,
-						.host_env = call->env };
+						.host_env = call->env,
+						.backend = request->backend };
 	struct koda_command_options command = {
 		.shell = request->shell,
 		.argv = request->argv,
@@ -192,7 +193,8 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	int r = KODA_OK;
 
 	/* It gets ready while we find out what it is to do. */
-	if (request->purpose != TO_SHOW && !request->grip.no_sandbox)
+	if (request->purpose != TO_SHOW && !request->grip.no_sandbox &&
+	    request->backend <= KODA_BACKEND_NATIVE)
 		r = koda_launcher_prepare(&parts.spare, &koda_backend_native, err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);

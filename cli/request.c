@@ -16,11 +16,13 @@ enum {
 	OPT_SECCOMP
 };
 
-static int check_backend(const struct cli_call *call, const char *name, struct koda_error *err)
+static int take_backend(struct request *request, const char *name, struct koda_error *err)
 {
-	if (name && (strcmp(name, "auto") == 0 || strcmp(name, "native") == 0))
-		return KODA_OK;
-	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name ? name : "");
+	int r = koda_backend_parse(name, &request->backend, err);
+
+	if (r < 0)
+		koda_cli_blame(err, "--backend");
+	return r;
 }
 
 static int take_option(const struct cli_call *call, struct request *request, int option,
@@ -48,8 +50,7 @@ static int take_option(const struct cli_call *call, struct request *request, int
 		request->seccomp = true;
 		return KODA_OK;
 	case OPT_BACKEND:
-		request->native = strcmp(optarg, "native") == 0;
-		return check_backend(call, optarg, err);
+		return take_backend(request, optarg, err);
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
 		return koda_cli_grip_take(&request->grip, option, optarg, err);
@@ -96,9 +97,9 @@ static int check_bare(const struct cli_call *call, const struct request *request
 		return koda_cli_usage(call, err, "there is no plan with --no-sandbox");
 	if (request->purpose == TO_SHELL)
 		return koda_cli_usage(call, err, "--no-sandbox would be the shell you are in");
-	if (request->native || request->tty)
+	if (request->backend != KODA_BACKEND_AUTO || request->tty)
 		return koda_cli_usage(call, err, "--no-sandbox and --%s exclude each other",
-				      request->native ? "backend" : "tty");
+				      request->tty ? "tty" : "backend");
 	return KODA_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "run/machine.h"
 
 #include <koda/clause.h>
+#include <koda/run.h>
 
 struct koda_backend;
 
@@ -43,6 +44,9 @@ struct koda_backend {
 
 extern const struct koda_backend koda_backend_native;
 extern const struct koda_backend koda_backend_none; /* no sandbox at all */
+
+/* The backend of that kind, which is not auto; NULL if this release has none. */
+const struct koda_backend *koda_backend_of(enum koda_backend_kind kind);
 
 /* launcher must be KODA_LAUNCHER_INIT. */
 KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,

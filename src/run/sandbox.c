@@ -69,7 +69,14 @@ static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
 static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbox_options *options,
 			  struct koda_error *err)
 {
-	sandbox->backend = options->no_sandbox ? &koda_backend_none : &koda_backend_native;
+	enum koda_backend_kind first =
+		options->backend == KODA_BACKEND_AUTO ? KODA_BACKEND_NATIVE : options->backend;
+
+	sandbox->wanted = options->backend;
+	sandbox->backend = options->no_sandbox ? &koda_backend_none : koda_backend_of(first);
+	if (!sandbox->backend)
+		return koda_fail(err, KODA_E_UNSUPPORTED, 0, "the backend %s is not in this release",
+				 koda_backend_name(first));
 	for (size_t i = 0; i < options->accept_count; i++)
 		sandbox->accepted |= KODA_CLAUSE_BIT(options->accept[i]);
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);

@@ -24,7 +24,8 @@ struct koda_sandbox {
 	struct koda_strv sockets;
 	char *cgroup; /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
-	const struct koda_backend *backend;
+	enum koda_backend_kind wanted;
+	const struct koda_backend *backend; /* that commands are started with */
 	koda_clauses accepted;
 	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */

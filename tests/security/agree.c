@@ -68,8 +68,11 @@ static struct koda_sandbox *open_sandbox(struct world *w)
 						.host_env = env };
 	koda_auto_policy struct koda_policy *policy = NULL;
 	struct koda_sandbox *sandbox = NULL;
+	const char *backend = getenv("KODA_TEST_BACKEND");
 	struct koda_error err;
 
+	if (backend && backend[0])
+		MUST(koda_backend_parse(backend, &options.backend, &err));
 	(void)snprintf(home, sizeof(home), "HOME=%s/home", w->top);
 	MUST(koda_policy_for_trust(KODA_TRUST_AUTO, w->root, &policy, &err));
 	add_rules(w, policy, KODA_LIST_DENY_READ, 4);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:network
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
 # T-33: a command reaches the network without the proxy, or the proxy's failure opens a way.
 
@@ -207,7 +208,7 @@ for _ in range(400):
 # without_proxy REPLACEMENT COMMAND...: where koda-egress is something else.
 without_proxy() {
 	local proxy replacement=$1
-	proxy=$(dirname -- "$KODA_BIN")/koda-egress
+	proxy=$(dirname -- "$KODA_PROGRAM")/koda-egress
 	shift
 	unshare -Urm sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh \
 		"$replacement" "$proxy" "$@"
