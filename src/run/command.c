@@ -85,7 +85,7 @@ static uint64_t deadline_for(const struct koda_command *command)
 	return command->started_ns + seconds * 1000000000U;
 }
 
-static struct koda_command *new_command(const struct koda_sandbox *sandbox,
+static struct koda_command *new_command(struct koda_sandbox *sandbox,
 					const struct koda_command_options *options)
 {
 	struct koda_command *command = calloc(1, sizeof(*command));
@@ -96,6 +96,7 @@ static struct koda_command *new_command(const struct koda_sandbox *sandbox,
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
+	command->sandbox = sandbox;
 	command->started_ns = koda_clock_now();
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
@@ -173,8 +174,8 @@ static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *comm
 	return KODA_OK;
 }
 
-int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		       struct koda_command **ret_command, struct koda_error *err)
+int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			struct koda_command **ret_command, struct koda_error *err)
 {
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_command *command = new_command(sandbox, options);
@@ -182,15 +183,15 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 
 	if (!command)
 		return koda_fail_nomem(err);
-	r = koda_sandbox_admit(sandbox, err);
-	if (r == KODA_OK)
-		r = check_approved(sandbox, options, err);
+	r = check_approved(sandbox, options, err);
 	if (r == KODA_OK)
 		r = allow_way_out(sandbox, command, err);
 	if (r == KODA_OK)
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	if (r == KODA_OK)
+		r = koda_sandbox_admit(sandbox, &plan, err);
 	if (r == KODA_OK)
 		r = attach(command, options, err);
 	if (r == KODA_OK)
@@ -200,6 +201,25 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 		return r;
 	}
 	command->deadline_ns = deadline_for(command);
+	*ret_command = command;
+	return KODA_OK;
+}
+
+int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		       struct koda_command **ret_command, struct koda_error *err)
+{
+	struct koda_command *command = NULL;
+	struct koda_error why = { .code = KODA_OK };
+	int r = koda_command_launch(sandbox, options, &command, err);
+
+	if (r == KODA_OK && sandbox->wanted == KODA_BACKEND_AUTO && !sandbox->proven &&
+	    koda_ladder_await(&command, &why) < 0) {
+		r = koda_ladder_descend(sandbox, options, &why, err);
+		if (r == KODA_OK)
+			r = koda_command_launch(sandbox, options, &command, err);
+	}
+	if (r < 0)
+		return r;
 	tell_start(command, sandbox);
 	*ret_command = command;
 	return KODA_OK;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-48. The ladder: native, bwrap, landlock, and then nothing runs. The first rung is simply tried;
+ * its launcher says that the namespaces are there before it has the plan, so whoever waits for that
+ * word waits for nothing that would not be waited for anyway. Only what means that this machine has
+ * no namespaces for us leads down a rung, and only after the launcher has ended and tidied up:
+ * every other failure is the command's own.
+ *
+ * The other rungs are tried with the plan as it would be and a program that does nothing. Which one
+ * works is remembered as long as it does.
+ */
+#include "run/sandbox.h"
+
+#include "base/diag.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#define PROBE_NS 10000000000ULL
+
+/* What only fails so where there are no namespaces, or no rights in them. The launcher's words. */
+static const struct {
+	const char *step;
+	bool any_error;
+} obstacles[] = {
+	{ "create namespaces", true },        { "write", false },
+	{ "make a file system", false },      { "create a file system for", false },
+	{ "mount a file system for", false }, { "change the view as a whole", false },
+	{ "clone a device", false },          { "make a mount read-only", false },
+	{ "bring the loopback up", false },   { "set the host name", false },
+};
+
+static bool is_obstacle(const struct koda_report *report)
+{
+	const bool denied = report->sys_errno == EPERM || report->sys_errno == EACCES ||
+			    report->sys_errno == ENOSYS;
+
+	/* Too little of something today says nothing about the machine. */
+	if (report->kind != KODA_REPORT_SETUP_FAILED || report->sys_errno == ENOMEM ||
+	    report->sys_errno == EAGAIN)
+		return false;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(obstacles); i++)
+		if (strncmp(report->step, obstacles[i].step, sizeof(report->step)) == 0)
+			return denied || obstacles[i].any_error;
+	return false;
+}
+
+/* The launcher's first word, left where it is. False if it says nothing before the deadline. */
+static bool hear(const struct koda_command *command, struct koda_report *ret_report)
+{
+	struct pollfd polled = { .fd = command->launcher.ends.status[0], .events = POLLIN };
+	int n = 0;
+
+	while (koda_clock_now() < command->deadline_ns) {
+		n = poll(&polled, 1, koda_clock_left_ms(command->deadline_ns));
+		if (n > 0 || (n < 0 && errno != EINTR))
+			break;
+	}
+	if (n <= 0 || recv(polled.fd, ret_report, sizeof(*ret_report), MSG_PEEK | MSG_DONTWAIT) !=
+			      (ssize_t)sizeof(*ret_report))
+		return false;
+	ret_report->step[sizeof(ret_report->step) - 1] = '\0';
+	ret_report->path[sizeof(ret_report->path) - 1] = '\0';
+	return true;
+}
+
+int koda_ladder_await(struct koda_command **command, struct koda_error *err)
+{
+	struct koda_report report = { .kind = 0 };
+
+	if (!hear(*command, &report))
+		return KODA_OK; /* whoever waits for the command finds out */
+	if (report.kind == KODA_REPORT_READY)
+		(*command)->sandbox->proven = true;
+	if (!is_obstacle(&report))
+		return KODA_OK;
+	koda_command_free(*command); /* and with it goes whatever the launcher had made */
+	*command = NULL;
+	return koda_fail_at(err, KODA_E_UNSUPPORTED, report.sys_errno, report.path, "%s",
+			    report.step);
+}
+
+void koda_ladder_forget(struct koda_sandbox *sandbox)
+{
+	sandbox->proven = false;
+	if (sandbox->wanted == KODA_BACKEND_AUTO && sandbox->backend != &koda_backend_none)
+		sandbox->backend = koda_backend_of(KODA_BACKEND_NATIVE);
+}
+
+/* Runs the plan on the sandbox's backend with a program that does nothing; nobody is told. */
+static int probe(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		 struct koda_error *err)
+{
+	struct koda_command_options nothing = *options;
+	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	struct koda_command *command = NULL;
+	koda_event_fn *on_event = sandbox->on_event;
+	uint64_t deadline = koda_clock_now() + PROBE_NS;
+	int r;
+
+	nothing.shell = "true";
+	nothing.argv = NULL;
+	nothing.terminal = false;
+	nothing.stdio[0] = nothing.stdio[1] = nothing.stdio[2] = -1;
+	sandbox->on_event = NULL;
+	r = koda_command_launch(sandbox, &nothing, &command, err);
+	sandbox->on_event = on_event;
+	if (r < 0)
+		return r;
+	if (command->deadline_ns > deadline)
+		command->deadline_ns = deadline;
+	r = koda_command_wait(command, &outcome, err);
+	koda_command_free(command);
+	if (r < 0)
+		return r;
+	if (outcome.end == KODA_END_SETUP) {
+		*err = outcome.setup;
+		return err->code;
+	}
+	if (outcome.end != KODA_END_EXITED || outcome.code != 0)
+		return koda_fail(err, KODA_E_CHILD, outcome.sys_errno,
+				 "sh -c true does not succeed in it");
+	return KODA_OK;
+}
+
+/* One line: the layer, what it would have held, what is left, and what to do. */
+static int refuse(const struct koda_error *why, const char *others, struct koda_error *err)
+{
+	struct koda_machine machine;
+	struct koda_findings findings;
+	const struct koda_finding *first = &findings.of[0];
+
+	koda_machine_look(&machine);
+	if (koda_backend_native.judge(&machine, &findings))
+		return koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
+				    "nothing ran: they hold files, processes and network, and "
+				    "cannot be made (%.60s)%s",
+				    why->message, others);
+	return koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
+			    "nothing ran, they hold files, processes and network: %s; %s%s",
+			    first->why, first->remedy, others);
+}
+
+int koda_ladder_descend(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			const struct koda_error *why, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf others = KODA_BUF_INIT(512);
+
+	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT; kind++) {
+		const struct koda_backend *backend = koda_backend_of((enum koda_backend_kind)kind);
+		struct koda_error reason = { .code = KODA_OK };
+
+		if (!backend)
+			continue;
+		sandbox->backend = backend;
+		if (probe(sandbox, options, &reason) == KODA_OK) {
+			sandbox->backend = backend;
+			sandbox->proven = true;
+			return KODA_OK;
+		}
+		/* What does not fit is left out. */
+		(void)!koda_buf_addf(&others, "; %s: %.60s%s%.80s", backend->name, reason.field,
+				     reason.field[0] ? ": " : "", reason.message);
+	}
+	koda_ladder_forget(sandbox);
+	return refuse(why, others.ptr ? others.ptr : "", err);
+}
