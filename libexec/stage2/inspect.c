@@ -154,6 +154,17 @@ static const char *path_of(const struct koda_op *op)
 					  : op->text1.ptr;
 }
 
+/* Is something else mounted on it later? */
+static bool is_covered(const struct plan *plan, const struct koda_op *op, size_t at)
+{
+	struct koda_op later;
+
+	while (koda_ops_next(plan->bytes, &at, &later))
+		if (is_mount(&later) && strcmp(path_of(&later), path_of(op)) == 0)
+			return true;
+	return false;
+}
+
 static void check_op(const struct koda_op *op)
 {
 	const char *path = path_of(op);
@@ -276,7 +287,7 @@ void koda_inspect_view(const struct plan *plan)
 	size_t at = 0;
 
 	while (koda_ops_next(plan->bytes, &at, &op)) {
-		if (!is_mount(&op))
+		if (!is_mount(&op) || is_covered(plan, &op, at))
 			continue;
 		check_op(&op);
 		if (op.kind == KODA_OP_DEV)
