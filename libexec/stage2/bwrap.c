@@ -27,6 +27,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "inside.h"
@@ -187,6 +188,63 @@ static struct started start(const struct plan *plan, int plan_fd, bool *ret_grou
 	return started;
 }
 
+/* Masks for what comes and goes, as sockets do. If it goes between the runner's look and
+ * bubblewrap's, then bubblewrap makes a file in its place to mount on. In a tree that can be
+ * written it can; that file is ours to remove. */
+struct fleeting {
+	const char *path;
+	ino_t inode;
+};
+
+static struct fleeting *fleeting;
+static size_t fleeting_count;
+
+static bool is_fleeting(const struct koda_op *op)
+{
+	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING);
+}
+
+static void note_fleeting(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		fleeting_count += is_fleeting(&op);
+	fleeting = calloc(fleeting_count + 1, sizeof(*fleeting));
+	if (!fleeting)
+		koda_stage2_fail("out of memory", "", ENOMEM);
+	fleeting_count = 0;
+	for (at = 0; koda_ops_next(plan->bytes, &at, &op);) {
+		struct stat st;
+
+		if (is_fleeting(&op))
+			fleeting[fleeting_count++] =
+				(struct fleeting){ op.text1.ptr,
+						   lstat(op.text1.ptr, &st) == 0 ? st.st_ino : 0 };
+	}
+}
+
+/* True if something had gone before bubblewrap could hide it. */
+static bool undo_fleeting(void)
+{
+	bool gone = false;
+
+	for (size_t i = 0; i < fleeting_count; i++) {
+		struct stat st;
+
+		if (lstat(fleeting[i].path, &st) < 0) {
+			gone = true;
+		} else if (st.st_ino != fleeting[i].inode && S_ISREG(st.st_mode) &&
+			   st.st_size == 0 && (st.st_mode & 07777) == 0444 &&
+			   st.st_uid == geteuid()) {
+			(void)unlink(fleeting[i].path);
+			gone = true;
+		}
+	}
+	return gone;
+}
+
 /* Bubblewrap's own words, the first line of them. */
 static _Noreturn void tell_failure(const struct started *started)
 {
@@ -195,6 +253,8 @@ static _Noreturn void tell_failure(const struct started *started)
 
 	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	if (undo_fleeting())
+		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
@@ -276,6 +336,7 @@ void koda_bwrap_guard(void)
 	plan_fd = park(KODA_STAGE2_PLAN_FD, PARKED);
 	plan = koda_plan_load();
 	koda_hold_all(&plan);
+	note_fleeting(&plan);
 	started = start(&plan, plan_fd, &go.cgroup);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
@@ -288,4 +349,5 @@ void koda_bwrap_guard(void)
 		(void)kill(started.pid, SIGKILL); /* what is inside goes with it */
 	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	(void)undo_fleeting();
 }

@@ -74,12 +74,13 @@ _Noreturn void koda_inside_main(void)
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
+	/* It was executed by a number. */
+	(void)prctl(PR_SET_NAME, "koda-sandbox-stage2", 0, 0, 0);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
 	go = meet_guardian();
 	koda_check_take_namespaces(go.outside);
 	plan = koda_plan_load();
-	koda_init_open_way_out(&plan);
 	koda_check_remember_view();
 	locked = koda_user_try_seclude(user, group);
 	if (locked) {
@@ -91,5 +92,6 @@ _Noreturn void koda_inside_main(void)
 	koda_inspect_view(&plan);
 	koda_report_send(KODA_REPORT_READY,
 			 locked ? KODA_REPORT_READY_LOCKED : KODA_REPORT_READY_OPEN, 0, "", "");
+	koda_init_open_way_out(&plan);
 	koda_init_run(&plan, user, go.cgroup);
 }

@@ -122,7 +122,7 @@ static int leave_out_gone(const struct koda_plan *plan, struct koda_plan *ret_re
 		const struct koda_op *op = &plan->lines[i].op;
 		struct koda_look look = { .thing = KODA_THING_OTHER };
 
-		if (op->flags & KODA_OP_FLEETING)
+		if (op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING))
 			r = koda_world_here.look(koda_world_here.ctx, op->text1.ptr, &look, err);
 		if (look.thing != KODA_THING_MISSING && look.thing != KODA_THING_LINK)
 			ret_rest->lines[ret_rest->count++] = plan->lines[i];

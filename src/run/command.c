@@ -18,6 +18,9 @@
 /* The kernel's last; a C library keeps some of them for itself. */
 #define SIGNAL_MAX 64
 
+/* How often a sandbox is made anew because something changed under it. */
+#define START_TRIES 6
+
 /* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
  * there is nothing to carry yet but what does not go through it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
@@ -205,18 +208,34 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 	return KODA_OK;
 }
 
+int koda_command_settle(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			struct koda_command **ret_command, struct koda_error *err)
+{
+	int r = KODA_E_SYS;
+
+	for (int i = 0; i < START_TRIES && r == KODA_E_SYS; i++) {
+		r = koda_command_launch(sandbox, options, ret_command, err);
+		if (r < 0)
+			return r;
+		if (koda_ladder_awaits(sandbox))
+			r = koda_ladder_await(ret_command, err);
+	}
+	return r;
+}
+
 int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		       struct koda_command **ret_command, struct koda_error *err)
 {
 	struct koda_command *command = NULL;
 	struct koda_error why = { .code = KODA_OK };
-	int r = koda_command_launch(sandbox, options, &command, err);
+	int r = koda_command_settle(sandbox, options, &command, &why);
 
-	if (r == KODA_OK && sandbox->wanted == KODA_BACKEND_AUTO && !sandbox->proven &&
-	    koda_ladder_await(&command, &why) < 0) {
+	if (r > 0) {
 		r = koda_ladder_descend(sandbox, options, &why, err);
 		if (r == KODA_OK)
-			r = koda_command_launch(sandbox, options, &command, err);
+			r = koda_command_settle(sandbox, options, &command, err);
+	} else if (r < 0 && err) {
+		*err = why;
 	}
 	if (r < 0)
 		return r;

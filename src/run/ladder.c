@@ -12,6 +12,7 @@
 #include "run/sandbox.h"
 
 #include "base/diag.h"
+#include "run/remedy.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -47,6 +48,12 @@ static bool is_obstacle(const struct koda_report *report)
 	return false;
 }
 
+/* Something changed while the view was being made. */
+static bool is_passing(const struct koda_report *report)
+{
+	return report->kind == KODA_REPORT_SETUP_FAILED && report->sys_errno == EAGAIN;
+}
+
 /* The launcher's first word, left where it is. False if it says nothing before the deadline. */
 static bool hear(const struct koda_command *command, struct koda_report *ret_report)
 {
@@ -66,20 +73,32 @@ static bool hear(const struct koda_command *command, struct koda_report *ret_rep
 	return true;
 }
 
+bool koda_ladder_awaits(const struct koda_sandbox *sandbox)
+{
+	return sandbox->backend == &koda_backend_bwrap ||
+	       (sandbox->backend == &koda_backend_native && sandbox->wanted == KODA_BACKEND_AUTO &&
+		!sandbox->proven);
+}
+
 int koda_ladder_await(struct koda_command **command, struct koda_error *err)
 {
+	struct koda_sandbox *sandbox = (*command)->sandbox;
 	struct koda_report report = { .kind = 0 };
+	bool obstacle;
 
 	if (!hear(*command, &report))
 		return KODA_OK; /* whoever waits for the command finds out */
 	if (report.kind == KODA_REPORT_READY)
-		(*command)->sandbox->proven = true;
-	if (!is_obstacle(&report))
+		sandbox->proven = true;
+	obstacle = is_obstacle(&report) && sandbox->wanted == KODA_BACKEND_AUTO &&
+		   sandbox->backend == &koda_backend_native;
+	if (!obstacle && !is_passing(&report))
 		return KODA_OK;
 	koda_command_free(*command); /* and with it goes whatever the launcher had made */
 	*command = NULL;
-	return koda_fail_at(err, KODA_E_UNSUPPORTED, report.sys_errno, report.path, "%s",
-			    report.step);
+	(void)koda_fail_at(err, KODA_E_SYS, report.sys_errno, report.path, "%s", report.step);
+	koda_remedy_add(err);
+	return obstacle ? 1 : KODA_E_SYS;
 }
 
 void koda_ladder_forget(struct koda_sandbox *sandbox)
@@ -105,7 +124,7 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 	nothing.terminal = false;
 	nothing.stdio[0] = nothing.stdio[1] = nothing.stdio[2] = -1;
 	sandbox->on_event = NULL;
-	r = koda_command_launch(sandbox, &nothing, &command, err);
+	r = koda_command_settle(sandbox, &nothing, &command, err);
 	sandbox->on_event = on_event;
 	if (r < 0)
 		return r;

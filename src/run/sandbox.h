@@ -80,15 +80,20 @@ void koda_command_tell(const struct koda_command *command, struct koda_event eve
 KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
 				  struct koda_error *err);
 
-/* Starts a command with the sandbox's backend as it is now; koda_sandbox_start without the ladder.
- */
+/* Starts a command with the sandbox's backend as it is now, and does not wait for anything. */
 KODA_CHECK int koda_command_launch(struct koda_sandbox *sandbox,
 				   const struct koda_command_options *options,
 				   struct koda_command **ret_command, struct koda_error *err);
+/* The same, and waits for the launcher's first word where koda_ladder_awaits says so. What
+ * something that changed meanwhile has broken is tried again. 1 as koda_ladder_await gives it. */
+KODA_CHECK int koda_command_settle(struct koda_sandbox *sandbox,
+				   const struct koda_command_options *options,
+				   struct koda_command **ret_command, struct koda_error *err);
 
-/* The ladder (ladder.c), for a sandbox whose backend nobody chose. Waits until the launcher of a
- * command has found this machine fit for its kind of sandbox. If it is not, nothing ran: the
- * command is freed, and UNSUPPORTED is given back. */
+/* The ladder (ladder.c). Is the launcher's first word worth waiting for? */
+bool koda_ladder_awaits(const struct koda_sandbox *sandbox);
+/* Waits for it. 1 if this machine is not fit for the first rung and nobody chose it; SYS if
+ * something changed meanwhile. In both cases nothing ran and the command is freed. */
 KODA_CHECK int koda_ladder_await(struct koda_command **command, struct koda_error *err);
 /* What worked does not any more: the next command begins at the top. */
 void koda_ladder_forget(struct koda_sandbox *sandbox);
