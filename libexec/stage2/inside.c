@@ -83,6 +83,10 @@ _Noreturn void koda_inside_main(void)
 	plan = koda_plan_load();
 	koda_check_remember_view();
 	locked = koda_user_try_seclude(user, group);
+	/* Only if nobody here may: that not all can because of a limit makes views of both kinds.
+	 */
+	if (!locked && errno != EPERM && errno != EACCES)
+		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
 	if (locked) {
 		tighten_view();
 	} else {

@@ -66,6 +66,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 		of[KODA_CLAUSE_WRITE_PROTECTED].why = "views are not locked: no socket can be made "
 						      "in a tree of the host, so that "
 						      "no descriptor leaves one";
+		of[KODA_CLAUSE_PRIVATE_DIRS].why =
+			"the times of the host's harmless device nodes can be set, as by anybody";
 		of[KODA_CLAUSE_WRITE_OUTSIDE].why =
 			"of what the host mounts meanwhile Landlock alone keeps writes away";
 	}

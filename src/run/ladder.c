@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #define PROBE_NS 10000000000ULL
@@ -144,45 +145,61 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 	return KODA_OK;
 }
 
-/* One line: the layer, what it would have held, what is left, and what to do. */
-static int refuse(const struct koda_error *why, const char *others, struct koda_error *err)
+/* Another reason, if it fits whole. */
+static void append(struct koda_error *err, const char *name, const struct koda_error *reason)
+{
+	size_t used = strlen(err->message);
+	size_t room = sizeof(err->message) - used;
+	int len = snprintf(err->message + used, room, "; %s: %s%s%s", name, reason->field,
+			   reason->field[0] ? ": " : "", reason->message);
+
+	if (len < 0 || (size_t)len >= room)
+		err->message[used] = '\0';
+}
+
+/* One line: the layer, what it would have held, what to do, and why nothing stands in for it. */
+static int refuse(const struct koda_error *why, const struct koda_error *reasons,
+		  struct koda_error *err)
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
 	const struct koda_finding *first = &findings.of[0];
+	int r;
 
 	koda_machine_look(&machine);
 	if (koda_backend_native.judge(&machine, &findings))
-		return koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
-				    "nothing ran: they hold files, processes and network, and "
-				    "cannot be made (%.60s)%s",
-				    why->message, others);
-	return koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
-			    "nothing ran, they hold files, processes and network: %s; %s%s",
-			    first->why, first->remedy, others);
+		r = koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
+				 "nothing ran; they hold files, processes and network, and cannot "
+				 "be made: %.100s",
+				 why->message);
+	else
+		r = koda_fail_at(err, KODA_E_UNSUPPORTED, 0, "user namespaces",
+				 "nothing ran; they hold files, processes and network: %s; %s",
+				 first->why, first->remedy);
+	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT && err; kind++)
+		if (reasons[kind].code != KODA_OK)
+			append(err, koda_backend_name((enum koda_backend_kind)kind),
+			       &reasons[kind]);
+	return r;
 }
 
 int koda_ladder_descend(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 			const struct koda_error *why, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf others = KODA_BUF_INIT(512);
+	struct koda_error reasons[KODA_BACKEND_COUNT] = { { .code = KODA_OK } };
 
 	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT; kind++) {
 		const struct koda_backend *backend = koda_backend_of((enum koda_backend_kind)kind);
-		struct koda_error reason = { .code = KODA_OK };
 
 		if (!backend)
 			continue;
 		sandbox->backend = backend;
-		if (probe(sandbox, options, &reason) == KODA_OK) {
+		if (probe(sandbox, options, &reasons[kind]) == KODA_OK) {
 			sandbox->backend = backend;
 			sandbox->proven = true;
 			return KODA_OK;
 		}
-		/* What does not fit is left out. */
-		(void)!koda_buf_addf(&others, "; %s: %.60s%s%.80s", backend->name, reason.field,
-				     reason.field[0] ? ": " : "", reason.message);
 	}
 	koda_ladder_forget(sandbox);
-	return refuse(why, others.ptr ? others.ptr : "", err);
+	return refuse(why, reasons, err);
 }
