@@ -43,15 +43,17 @@ static struct koda_finding judge_landlock(const struct koda_machine *machine)
 			"this kernel's Landlock refuses every move between directories",
 			"use a kernel of version 5.19 or later");
 	if (machine->landlock_errno == EOPNOTSUPP)
-		return koda_refused("Landlock is switched off",
+		return koda_refused("Landlock, the second layer under the view, is switched off",
 				    "add landlock to the lsm= parameter of the kernel");
 	if (machine->landlock_errno == ENOSYS)
-		return koda_refused("the kernel has no Landlock",
+		return koda_refused("the kernel has no Landlock, the second layer under the view",
 				    "use a kernel of version 5.13 or later that is built with "
 				    "CONFIG_SECURITY_LANDLOCK");
-	return koda_refused("a system-call filter around this process forbids Landlock",
-			    "start the container or service with a seccomp profile that allows the "
-			    "landlock calls");
+	return koda_refused(
+		"a system-call filter around this process forbids Landlock, the second layer "
+		"under the view",
+		"start the container or service with a seccomp profile that allows the "
+		"landlock calls");
 }
 
 struct koda_finding koda_judge_kernel(const struct koda_machine *machine)
@@ -60,8 +62,9 @@ struct koda_finding koda_judge_kernel(const struct koda_machine *machine)
 		return koda_refused("the kernel lacks openat2, close_range or mount_setattr",
 				    "use a kernel of version 5.13 or later");
 	if (!machine->seccomp_filter)
-		return koda_refused("the kernel cannot filter system calls",
-				    "use a kernel that is built with CONFIG_SECCOMP_FILTER");
+		return koda_refused(
+			"the kernel cannot filter system calls, which keeps it out of reach",
+			"use a kernel that is built with CONFIG_SECCOMP_FILTER");
 	if (machine->landlock_abi < ABI_ANY)
 		return judge_landlock(machine);
 	return koda_enforced("");

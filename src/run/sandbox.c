@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "base/path.h"
+#include "plan/bwrap.h"
 #include "policy/policy.h"
 #include "run/authority.h"
 #include "run/cgroup.h"
@@ -285,6 +286,13 @@ int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_op
 		      char **ret_text, struct koda_error *err)
 {
 	return show_plan(sandbox, options, koda_plan_print, ret_text, err);
+}
+
+int koda_sandbox_plan_bwrap(struct koda_sandbox *sandbox,
+			    const struct koda_command_options *options, char **ret_text,
+			    struct koda_error *err)
+{
+	return show_plan(sandbox, options, koda_bwrap_print, ret_text, err);
 }
 
 int koda_sandbox_plan_json(struct koda_sandbox *sandbox, const struct koda_command_options *options,
