@@ -168,10 +168,10 @@ static int refuse(const struct koda_error *why, const struct koda_error *reasons
 
 	koda_machine_look(&machine);
 	if (koda_backend_native.judge(&machine, &findings))
-		r = koda_fail_at(err, KODA_E_UNSUPPORTED, why->sys_errno, "user namespaces",
-				 "nothing ran; they hold files, processes and network, and cannot "
-				 "be made: %.100s",
-				 why->message);
+		r = koda_fail_at(err, KODA_E_UNSUPPORTED, 0, "user namespaces",
+				 "nothing ran; they hold files, processes and network: "
+				 "%.40s%s%.150s",
+				 why->field, why->field[0] ? ": " : "", why->message);
 	else
 		r = koda_fail_at(err, KODA_E_UNSUPPORTED, 0, "user namespaces",
 				 "nothing ran; they hold files, processes and network: %s; %s",

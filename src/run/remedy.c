@@ -34,6 +34,8 @@ static const struct {
 	{ "bubblewrap is not root's alone", 0, "install the package bubblewrap again" },
 	{ "somebody keeps the directory locked", 0,
 	  "end the program that holds a lock (flock) on it, then run it again" },
+	{ "mount a file system for", EPERM,
+	  "a container has to show all of /proc (podman: --security-opt unmask=ALL)" },
 	{ "write", EPERM, USERNS_OFF },
 	{ "write", EACCES, USERNS_OFF },
 	{ "Landlock is not available", EOPNOTSUPP,
