@@ -146,15 +146,24 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 }
 
 /* Another reason, if it fits whole. */
-static void append(struct koda_error *err, const char *name, const struct koda_error *reason)
+static void append(struct koda_error *err, const char *name, const char *field, const char *message)
 {
 	size_t used = strlen(err->message);
 	size_t room = sizeof(err->message) - used;
-	int len = snprintf(err->message + used, room, "; %s: %s%s%s", name, reason->field,
-			   reason->field[0] ? ": " : "", reason->message);
+	int len = snprintf(err->message + used, room, "; %s: %s%s%s", name, field,
+			   field[0] ? ": " : "", message);
 
 	if (len < 0 || (size_t)len >= room)
 		err->message[used] = '\0';
+}
+
+/* It would have worked, but for a clause that the policy asks for. */
+static bool is_about_clause(const struct koda_error *reason)
+{
+	enum koda_clause clause;
+
+	return reason->code == KODA_E_UNSUPPORTED &&
+	       koda_clause_parse(reason->field, &clause, NULL) == KODA_OK;
 }
 
 /* One line: the layer, what it would have held, what to do, and why nothing stands in for it. */
@@ -163,24 +172,34 @@ static int refuse(const struct koda_error *why, const struct koda_error *reasons
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
-	const struct koda_finding *first = &findings.of[0];
-	int r;
+	struct koda_error line = { .code = KODA_OK };
+	int told = KODA_BACKEND_NATIVE;
 
 	koda_machine_look(&machine);
 	if (koda_backend_native.judge(&machine, &findings))
-		r = koda_fail_at(err, KODA_E_UNSUPPORTED, 0, "user namespaces",
-				 "nothing ran; they hold files, processes and network: "
-				 "%.40s%s%.150s",
-				 why->field, why->field[0] ? ": " : "", why->message);
+		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
+				   "nothing ran; they hold files, processes and network: "
+				   "%.40s%s%.150s",
+				   why->field, why->field[0] ? ": " : "", why->message);
 	else
-		r = koda_fail_at(err, KODA_E_UNSUPPORTED, 0, "user namespaces",
-				 "nothing ran; they hold files, processes and network: %s; %s",
-				 first->why, first->remedy);
-	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT && err; kind++)
-		if (reasons[kind].code != KODA_OK)
-			append(err, koda_backend_name((enum koda_backend_kind)kind),
-			       &reasons[kind]);
-	return r;
+		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
+				   "nothing ran; they hold files, processes and network: %s; %s",
+				   findings.of[0].why, findings.of[0].remedy);
+	/* The best that there is says best what is missing. */
+	for (int kind = KODA_BACKEND_COUNT - 1; kind > KODA_BACKEND_NATIVE; kind--)
+		if (is_about_clause(&reasons[kind]))
+			told = kind;
+	if (told != KODA_BACKEND_NATIVE) {
+		line = reasons[told];
+		append(&line, koda_backend_name(KODA_BACKEND_NATIVE), "", findings.of[0].why);
+	}
+	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT; kind++)
+		if (reasons[kind].code != KODA_OK && kind != told)
+			append(&line, koda_backend_name((enum koda_backend_kind)kind),
+			       reasons[kind].field, reasons[kind].message);
+	if (err)
+		*err = line;
+	return KODA_E_UNSUPPORTED;
 }
 
 int koda_ladder_descend(struct koda_sandbox *sandbox, const struct koda_command_options *options,
