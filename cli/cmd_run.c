@@ -167,11 +167,12 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 }
 
 static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		      bool json, struct koda_error *err)
+		      const struct request *request, struct koda_error *err)
 {
 	koda_auto_free char *text = NULL;
-	int r = json ? koda_sandbox_plan_json(sandbox, options, &text, err)
-		     : koda_sandbox_plan(sandbox, options, &text, err);
+	int r = request->json    ? koda_sandbox_plan_json(sandbox, options, &text, err)
+		: request->bwrap ? koda_sandbox_plan_bwrap(sandbox, options, &text, err)
+				 : koda_sandbox_plan(sandbox, options, &text, err);
 
 	return r < 0 ? r : koda_cli_print(text, strlen(text), err);
 }
@@ -187,7 +188,8 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_sandbox_options options = { .trust = request->shape.trust,
-						.host_env = call->env };
+						.host_env = call->env,
+						.backend = request->backend };
 	struct koda_command_options command = {
 		.shell = request->shell,
 		.argv = request->argv,
@@ -198,7 +200,8 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	int r = KODA_OK;
 
 	/* It gets ready while we find out what it is to do. */
-	if (request->purpose != TO_SHOW && !request->grip.no_sandbox)
+	if (request->purpose != TO_SHOW && !request->grip.no_sandbox &&
+	    request->backend <= KODA_BACKEND_NATIVE)
 		r = koda_launcher_prepare(&parts.spare, &koda_backend_native, err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
@@ -221,7 +224,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	command.max_processes = setup.max_processes;
 	r = koda_sandbox_assemble(&options, &parts, &sandbox, err);
 	if (r == KODA_OK)
-		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, request->json, err)
+		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, request, err)
 						: run_command(sandbox, &command, request, err);
 	koda_sandbox_close(sandbox);
 	return r;

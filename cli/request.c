@@ -13,14 +13,17 @@ enum {
 	OPT_NO_TTY,
 	OPT_YES,
 	OPT_JSON, /* of plan only */
+	OPT_BWRAP,
 	OPT_SECCOMP
 };
 
-static int check_backend(const struct cli_call *call, const char *name, struct koda_error *err)
+static int take_backend(struct request *request, const char *name, struct koda_error *err)
 {
-	if (name && (strcmp(name, "auto") == 0 || strcmp(name, "native") == 0))
-		return KODA_OK;
-	return koda_cli_usage(call, err, "--backend: '%.40s' is not available", name ? name : "");
+	int r = koda_backend_parse(name, &request->backend, err);
+
+	if (r < 0)
+		koda_cli_blame(err, "--backend");
+	return r;
 }
 
 static int take_option(const struct cli_call *call, struct request *request, int option,
@@ -44,12 +47,14 @@ static int take_option(const struct cli_call *call, struct request *request, int
 	case OPT_JSON:
 		request->json = true;
 		return KODA_OK;
+	case OPT_BWRAP:
+		request->bwrap = true;
+		return KODA_OK;
 	case OPT_SECCOMP:
 		request->seccomp = true;
 		return KODA_OK;
 	case OPT_BACKEND:
-		request->native = strcmp(optarg, "native") == 0;
-		return check_backend(call, optarg, err);
+		return take_backend(request, optarg, err);
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
 		return koda_cli_grip_take(&request->grip, option, optarg, err);
@@ -96,9 +101,9 @@ static int check_bare(const struct cli_call *call, const struct request *request
 		return koda_cli_usage(call, err, "there is no plan with --no-sandbox");
 	if (request->purpose == TO_SHELL)
 		return koda_cli_usage(call, err, "--no-sandbox would be the shell you are in");
-	if (request->native || request->tty)
+	if (request->backend != KODA_BACKEND_AUTO || request->tty)
 		return koda_cli_usage(call, err, "--no-sandbox and --%s exclude each other",
-				      request->native ? "backend" : "tty");
+				      request->tty ? "tty" : "backend");
 	return KODA_OK;
 }
 
@@ -108,8 +113,10 @@ static int check_operands(const struct cli_call *call, const struct request *req
 {
 	if (request->purpose == TO_SHELL)
 		return koda_cli_need_operands(call, 0, "", err);
-	if (request->seccomp && request->json)
-		return koda_cli_usage(call, err, "--json and --seccomp exclude each other");
+	if (request->seccomp + request->json + request->bwrap > 1)
+		return koda_cli_usage(call, err, "%s and --%s exclude each other",
+				      request->json ? "--json" : "--bwrap",
+				      request->seccomp ? "seccomp" : "bwrap");
 	if (request->seccomp && !request->shell && optind >= call->argc)
 		return KODA_OK;
 	return koda_cli_need_command(call, request->shell, err);
@@ -131,6 +138,7 @@ static int check_operands(const struct cli_call *call, const struct request *req
 static const struct option run_options[] = { COMMON_OPTIONS, { 0 } };
 static const struct option plan_options[] = { COMMON_OPTIONS,
 					      { "json", no_argument, NULL, OPT_JSON },
+					      { "bwrap", no_argument, NULL, OPT_BWRAP },
 					      { "seccomp", no_argument, NULL, OPT_SECCOMP },
 					      { 0 } };
 static const struct cli_syntax syntaxes[] = {

@@ -19,14 +19,15 @@ struct request {
 	struct cli_grip grip;
 	struct cli_events events;
 	enum purpose purpose;
+	enum koda_backend_kind backend;
 	const char *shell; /* NULL: argv */
 	const char *const *argv;
 	const char *interactive[2]; /* argv of koda-sandbox shell */
 	bool tty;                   /* --tty */
 	bool no_tty;                /* --no-tty */
-	bool native;                /* --backend native, by name */
 	bool yes;
 	bool json;    /* the plan as that */
+	bool bwrap;   /* or as arguments of bubblewrap */
 	bool seccomp; /* of the plan only the filter */
 };
 

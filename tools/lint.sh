@@ -65,7 +65,7 @@ step clang-tidy tidy
 step cppcheck check_c
 step shellcheck check_shell
 step codespell spelling
-for gate in layers sizes parse_sites threats wired words; do
+for gate in clauses layers sizes parse_sites threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"

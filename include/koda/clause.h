@@ -19,6 +19,7 @@ extern "C" {
 	X(WRITE_OUTSIDE, "write_outside", true)     /* nothing outside allow_write is written */   \
 	X(WRITE_PROTECTED, "write_protected", true) /* denies inside allow_write, the floor */     \
 	X(MISSING_NAMES, "missing_names", true)     /* protected names that do not exist yet */    \
+	X(LINK_NAMES, "link_names", true)           /* protected names that are links */           \
 	X(HIDDEN_READS, "hidden_reads", true)       /* deny_read */                                \
 	X(PRIVATE_DIRS, "private_dirs", true)       /* own /tmp, /run, /dev, /dev/shm */           \
 	X(SOCKETS, "sockets", true)                 /* the host's Unix sockets are out of reach */ \

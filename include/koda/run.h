@@ -25,6 +25,21 @@ extern "C" {
 struct koda_sandbox;
 struct koda_command;
 
+/* Ways to make a sandbox, best first. */
+enum koda_backend_kind {
+	KODA_BACKEND_AUTO = 0, /* the first that works here and holds what the policy asks for */
+	KODA_BACKEND_NATIVE,   /* namespaces of our own launcher's */
+	KODA_BACKEND_BWRAP,    /* namespaces that bubblewrap makes */
+	KODA_BACKEND_LANDLOCK, /* no namespaces */
+	KODA_BACKEND_COUNT
+};
+
+/* "auto", "native" and so on; never NULL. */
+KODA_API const char *koda_backend_name(enum koda_backend_kind kind);
+/* Fails: INVALID. */
+KODA_API KODA_CHECK int koda_backend_parse(const char *text, enum koda_backend_kind *ret_kind,
+					   struct koda_error *err);
+
 struct koda_sandbox_options {
 	enum koda_trust trust;
 	const char *root;                 /* project; NULL: the working directory */
@@ -34,6 +49,7 @@ struct koda_sandbox_options {
 	void *event_ctx;
 	const enum koda_clause *accept; /* may be missing, says a person; not with auto */
 	size_t accept_count;
+	enum koda_backend_kind backend;
 	bool no_sandbox; /* a clean environment, wall time and output limit only; not with auto */
 };
 
@@ -125,6 +141,10 @@ KODA_API void koda_command_free(struct koda_command *command);
 KODA_API KODA_CHECK int koda_sandbox_plan(struct koda_sandbox *sandbox,
 					  const struct koda_command_options *options,
 					  char **ret_text, struct koda_error *err);
+/* The same as arguments of bubblewrap, one option a line. */
+KODA_API KODA_CHECK int koda_sandbox_plan_bwrap(struct koda_sandbox *sandbox,
+						const struct koda_command_options *options,
+						char **ret_text, struct koda_error *err);
 /* The same as JSON. */
 KODA_API KODA_CHECK int koda_sandbox_plan_json(struct koda_sandbox *sandbox,
 					       const struct koda_command_options *options,

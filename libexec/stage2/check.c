@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 static const char *const namespaces[KODA_NAMESPACES] = { "user", "mnt", "pid",   "net",
 							 "ipc",  "uts", "cgroup" };
@@ -22,6 +24,8 @@ static const char *const namespaces[KODA_NAMESPACES] = { "user", "mnt", "pid",  
 #define NAMESPACES_SECLUDED 2
 
 static struct namespace_name of_view[NAMESPACES_SECLUDED];
+static struct namespace_name outside[KODA_NAMESPACES];
+static bool open_view;
 
 /* Those of the calling process, the first count of them. Links in /proc name each by its kind and
  * number; reading them costs less than following them. */
@@ -44,9 +48,19 @@ static void look_at_namespaces(struct namespace_name *ret_names, size_t count)
 	(void)close(dir);
 }
 
-void koda_check_note_outside(struct go *go)
+void koda_check_tell_outside(struct namespace_name ret_names[KODA_NAMESPACES])
 {
-	look_at_namespaces(go->outside, KODA_NAMESPACES);
+	look_at_namespaces(ret_names, KODA_NAMESPACES);
+}
+
+void koda_check_take_outside(const struct namespace_name names[KODA_NAMESPACES])
+{
+	memcpy(outside, names, sizeof(outside));
+}
+
+void koda_check_open_view(void)
+{
+	open_view = true;
 }
 
 void koda_check_remember_view(void)
@@ -54,16 +68,16 @@ void koda_check_remember_view(void)
 	look_at_namespaces(of_view, NAMESPACES_SECLUDED);
 }
 
-static void check_namespaces(const struct go *go)
+static void check_namespaces(void)
 {
 	struct namespace_name inside[KODA_NAMESPACES];
 
 	look_at_namespaces(inside, KODA_NAMESPACES);
 	for (size_t i = 0; i < KODA_NAMESPACES; i++)
-		if (strcmp(inside[i].text, go->outside[i].text) == 0)
+		if (strcmp(inside[i].text, outside[i].text) == 0)
 			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
 					 0);
-	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
+	for (size_t i = 0; i < NAMESPACES_SECLUDED && !open_view; i++)
 		if (strcmp(inside[i].text, of_view[i].text) == 0)
 			koda_stage2_fail("self-check: still where the view was built",
 					 namespaces[i], 0);
@@ -139,18 +153,44 @@ static void check_denied_read(const char *path)
 		koda_stage2_fail("self-check: cannot try to read", path, errno);
 }
 
-void koda_check_locked(const struct plan *plan, const struct go *go)
+/* T-34. Descriptors leave a view by sockets that others can find, so none may be made where others
+ * look. */
+static void check_no_socket(const char *dir)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (at < 0 && errno == ENOTDIR)
+		return;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/.koda-canary",
+		       at);
+	if (at < 0 || fd < 0)
+		koda_stage2_fail("self-check: cannot try to make a socket in", dir, errno);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+		(void)unlinkat(at, ".koda-canary", 0);
+		koda_stage2_fail("self-check: a socket can be made in", dir, 0);
+	}
+	if (errno != EROFS && errno != EACCES && errno != EPERM)
+		koda_stage2_fail("self-check: cannot try to make a socket in", dir, errno);
+	(void)close(at);
+	(void)close(fd);
+}
+
+void koda_check_locked(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
 
 	check_status();
 	check_filter();
-	check_namespaces(go);
+	check_namespaces();
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_DENIED_WRITE)
 			check_denied_write(op.text1.ptr);
 		else if (op.kind == KODA_OP_DENIED_READ)
 			check_denied_read(op.text1.ptr);
+		else if (open_view && op.kind == KODA_OP_WRITABLE && !(op.flags & KODA_OP_LATE))
+			check_no_socket(op.text1.ptr);
 	}
 }

@@ -127,7 +127,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-static _Noreturn void become(const struct plan *plan, const struct go *go)
+static _Noreturn void become(const struct plan *plan)
 {
 	char **args = collect(plan, KODA_OP_ARG);
 	char **env = collect(plan, KODA_OP_ENV);
@@ -147,7 +147,7 @@ static _Noreturn void become(const struct plan *plan, const struct go *go)
 	koda_lock_privileges();
 	koda_lock_landlock(plan);
 	koda_lock_filter(plan);
-	koda_check_locked(plan, go);
+	koda_check_locked(plan);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);
@@ -155,24 +155,16 @@ static _Noreturn void become(const struct plan *plan, const struct go *go)
 	exec_search(args[0], args + 1, env);
 }
 
-struct start {
-	const struct plan *plan;
-	const struct go *go;
-};
-
-static int become_started(void *context)
+static int become_started(void *plan)
 {
-	const struct start *start = context;
-
-	become(start->plan, start->go);
+	become(plan);
 }
 
-pid_t koda_command_start(const struct plan *plan, const struct go *go)
+pid_t koda_command_start(const struct plan *plan)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
-	struct start start = { plan, go };
 	pid_t pid = clone(become_started, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  &start);
+			  (void *)(uintptr_t)plan);
 
 	if (pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);

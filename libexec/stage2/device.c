@@ -5,25 +5,29 @@
 #include "sys.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
-static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+const char *const koda_device_nodes[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+					  "/dev/urandom", "/dev/tty",  NULL };
 
-#define NODES (sizeof(nodes) / sizeof(nodes[0]))
+#define NODES (sizeof(koda_device_nodes) / sizeof(koda_device_nodes[0]) - 1)
 
 static int node_trees[NODES];
 static int dev_tree;
 static int pts_tree;
 static int proc_tree;
 
+static const char *name_of(const char *path)
+{
+	return path + sizeof("/dev/") - 1;
+}
+
 static void clone_nodes(void)
 {
 	for (size_t i = 0; i < NODES; i++) {
-		char path[32];
+		const char *path = koda_device_nodes[i];
 		struct stat st;
 
-		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
 		node_trees[i] = sys_open_tree(
 			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 		if (node_trees[i] < 0 || fstat(node_trees[i], &st) < 0)
@@ -31,7 +35,7 @@ static void clone_nodes(void)
 		if (!S_ISCHR(st.st_mode))
 			koda_stage2_fail("not a device", path, 0);
 		/* Something to mount it on. */
-		if (mknodat(dev_tree, nodes[i], S_IFREG, 0) < 0)
+		if (mknodat(dev_tree, name_of(path), S_IFREG, 0) < 0)
 			koda_stage2_fail("make room for a device", path, errno);
 		/* T-13 the node is the host's own: its owner, which root inside is, must not be
 		 * able to change its mode. Using the device needs no writable mount. */
@@ -82,7 +86,7 @@ void koda_device_make(void)
 {
 	koda_tree_attach(dev_tree, "/dev", true, 0);
 	for (size_t i = 0; i < NODES; i++)
-		attach_below_dev(node_trees[i], nodes[i]);
+		attach_below_dev(node_trees[i], name_of(koda_device_nodes[i]));
 	attach_below_dev(pts_tree, "pts");
 	(void)close(dev_tree);
 }

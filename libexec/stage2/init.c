@@ -34,6 +34,16 @@ static void reap(pid_t command)
 	}
 }
 
+/* A signal that the guardian cannot send itself; else the guardian is gone. */
+static void obey(pid_t command, int guardian_fd)
+{
+	unsigned char number;
+
+	if (read(guardian_fd, &number, 1) != 1)
+		_exit(1);
+	(void)kill(-command, number);
+}
+
 static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
@@ -45,8 +55,8 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 		if (poll(polled, 2, koda_watch_ms()) < 0 && errno != EINTR)
 			_exit(1);
 		koda_watch_look();
-		if (polled[1].revents) /* the guardian is gone */
-			_exit(1);
+		if (polled[1].revents)
+			obey(command, guardian_fd);
 		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
 			continue;
 		if (info.ssi_signo == SIGCHLD)
@@ -84,6 +94,33 @@ static void prepare(uid_t user, gid_t group)
 	koda_net_make();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);
+	koda_report_send(KODA_REPORT_READY, KODA_REPORT_READY_LOCKED, 0, "", "");
+}
+
+_Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, bool group)
+{
+	sigset_t all;
+	pid_t command;
+	int signals;
+
+	/* In the view that the command has: what is opened in another has no path there. */
+	koda_terminal_open(plan);
+	tie_to_guardian();
+	koda_lock_privileges();
+	(void)sigfillset(&all);
+	signals = signalfd(-1, &all, SFD_CLOEXEC);
+	if (signals < 0)
+		koda_stage2_fail("watch signals", "", errno);
+	command = koda_command_start(plan);
+	/* Connections have been waiting there; telling the runner takes time that the command need
+	 * not wait. */
+	if (way_out >= 0 && !koda_report_give(KODA_REPORT_LISTENER, way_out))
+		_exit(1);
+	(void)close(way_out);
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	koda_watch_start(plan, user == 0 && !group, !group);
+	serve(command, signals, KODA_STAGE2_LIFE_FD);
 }
 
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
@@ -91,16 +128,14 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	unsigned char planned;
 	struct plan plan;
 	struct go go;
-	sigset_t all;
-	pid_t command;
 	int way_out;
-	int signals;
 
 	prepare(user, group);
 	wait_for_guardian(guardian_fd, &planned, sizeof(planned));
 	plan = koda_plan_load();
 	koda_view_begin(&plan);
 	wait_for_guardian(guardian_fd, &go, sizeof(go));
+	koda_check_take_outside(go.outside);
 	koda_view_build(&plan, &go);
 	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
 	 * bond with the guardian takes its place. */
@@ -110,22 +145,5 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	way_out = koda_net_listen(&plan);
 	koda_check_remember_view();
 	koda_user_seclude(user, group);
-	/* In the view that the command has: what is opened in another has no path there. */
-	koda_terminal_open(&plan);
-	tie_to_guardian();
-	koda_lock_privileges();
-	(void)sigfillset(&all);
-	signals = signalfd(-1, &all, SFD_CLOEXEC);
-	if (signals < 0)
-		koda_stage2_fail("watch signals", "", errno);
-	command = koda_command_start(&plan, &go);
-	/* Connections have been waiting there; telling the runner takes time that the command need
-	 * not wait. */
-	if (way_out >= 0 && !koda_report_give(KODA_REPORT_LISTENER, way_out))
-		_exit(1);
-	for (int fd = 0; fd <= 2; fd++)
-		(void)close(fd);
-	(void)close(way_out);
-	koda_watch_start(&plan, user == 0 && !go.cgroup, !go.cgroup);
-	serve(command, signals, KODA_STAGE2_LIFE_FD);
+	koda_init_run(&plan, way_out, user, go.cgroup);
 }

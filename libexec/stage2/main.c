@@ -7,6 +7,7 @@
 #include "stage2.h"
 
 #include "sys.h"
+#include "wire/bwrap.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -60,10 +61,10 @@ struct plan koda_plan_load(void)
 	return plan;
 }
 
-/* Nothing but 0-2, status and lifeline may come along, and none of ours may pass an exec. */
-static void tidy_descriptors(void)
+/* Nothing but 0-2 and those up to last may come along, and none of ours may pass an exec. */
+static void tidy_descriptors(unsigned int last)
 {
-	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
+	if (syscall(SYS_close_range, last + 1, ~0U, 0) < 0 ||
 	    fcntl(KODA_STAGE2_STATUS_FD, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(KODA_STAGE2_LIFE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
@@ -124,7 +125,7 @@ static void watch(pid_t init, int pidfd)
 }
 
 /* The plan is being made while the namespaces are. False: there will be none. */
-static bool wait_for_plan(void)
+bool koda_guardian_wait_for_plan(void)
 {
 	unsigned char message = KODA_LIFE_PLAN;
 	ssize_t n;
@@ -146,40 +147,53 @@ static void guard(pid_t init, int pidfd, int bond)
 	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))
 		koda_stage2_fail("init is gone", "", errno);
 	plan = koda_plan_load();
-	koda_check_note_outside(&go);
+	koda_check_tell_outside(go.outside);
 	koda_hold_all(&plan);
 	koda_cache_hold(&plan, &go);
-	go.cgroup = koda_cgroup_open(&plan, init);
+	go.cgroup = koda_cgroup_open(&plan, init, 0);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	watch(init, pidfd);
 }
 
-int main(void)
+/* Namespaces of our own making. */
+static void guard_native(void)
 {
-	sigset_t all;
-	pid_t init;
 	int pidfd;
 	int bond;
+	pid_t init = start_init(&pidfd, &bond);
 
+	/* The command's streams must end when the command does, not when we do. */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	if (koda_guardian_wait_for_plan())
+		guard(init, pidfd, bond);
+	else
+		(void)kill(init, SIGKILL);
+	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *part = argc > 1 ? argv[1] : "";
+	bool bwrap = strcmp(part, KODA_STAGE2_BWRAP) == 0;
+	sigset_t all;
+
+	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
+		koda_inside_main();
 	guardian = getpid();
-	tidy_descriptors();
+	tidy_descriptors(bwrap ? KODA_BWRAP_ARGS_FD : KODA_STAGE2_LIFE_FD);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	init = start_init(&pidfd, &bond);
-	/* The command's streams must end when the command does, not when we do. */
-	for (int fd = 0; fd <= 2; fd++)
-		(void)close(fd);
-	if (wait_for_plan())
-		guard(init, pidfd, bond);
+	if (bwrap)
+		koda_bwrap_guard();
 	else
-		(void)kill(init, SIGKILL);
-	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
-		;
+		guard_native();
 	/* Init was in the group and could not tell. */
 	if (koda_cgroup_report())
 		koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");

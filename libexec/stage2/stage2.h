@@ -54,9 +54,9 @@ void koda_cache_hold(const struct plan *plan, struct go *ret_go);
  * look into, and so could not remove. */
 void koda_cache_undo(void);
 
-/* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
- * the plan has none or it cannot be made. */
-bool koda_cgroup_open(const struct plan *plan, pid_t init);
+/* The command's control group (cgroup.c), made by the guardian, which moves init there, and others
+ * beside it. False if the plan has none or it cannot be made. */
+bool koda_cgroup_open(const struct plan *plan, pid_t init, unsigned int others);
 /* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
@@ -65,10 +65,25 @@ void koda_cgroup_close(void);
  * guardian_fd says that there is a plan, a struct go that the guardian has done its part of it. */
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
+/* From a finished view on (init.c): terminal, privileges, the command, and whatever happens until
+ * it has ended. way_out: from koda_net_listen; group: there is a control group, and nothing needs
+ * to be watched. */
+_Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, bool group);
+
+/* Where bubblewrap makes the namespaces (bwrap.c, inside.c): the guardian's part after the plan has
+ * come, and the first process inside. */
+bool koda_guardian_wait_for_plan(void);
+void koda_bwrap_guard(void);
+_Noreturn void koda_inside_main(void);
+/* The view must be the one that the plan describes, whoever made it (inspect.c). */
+void koda_inspect_view(const struct plan *plan);
+
 /* User namespaces (user.c): the same user and group inside as outside, and nobody else; a copy of
  * the view in which every mount is locked to what it covers. */
 void koda_user_map(uid_t uid, gid_t gid);
 void koda_user_seclude(uid_t uid, gid_t gid);
+/* The same, but false if this process may not. */
+bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The network namespace (net.c), with nothing but a loopback device. */
 void koda_net_make(void);
@@ -99,14 +114,20 @@ void koda_lock_limits(const struct plan *plan);
 void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
 void koda_lock_landlock(const struct plan *plan);
+/* From now on no socket is to be made in a tree of the host. */
+void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
-void koda_check_locked(const struct plan *plan, const struct go *go);
-/* Notes the namespaces of the guardian, to be compared with later. */
-void koda_check_note_outside(struct go *go);
+void koda_check_locked(const struct plan *plan);
+/* The namespaces of the guardian, to be compared with later; told by it, taken by whoever starts
+ * the command. */
+void koda_check_tell_outside(struct namespace_name ret_names[KODA_NAMESPACES]);
+void koda_check_take_outside(const struct namespace_name names[KODA_NAMESPACES]);
+/* The view cannot be locked: that no socket can be made in it is checked instead. */
+void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
 /* Starts the process that becomes the command (command.c), and returns when it has, or has not. */
-pid_t koda_command_start(const struct plan *plan, const struct go *go);
+pid_t koda_command_start(const struct plan *plan);
 
 #endif

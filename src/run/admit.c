@@ -3,6 +3,7 @@
 #include "run/admit.h"
 
 #include "base/diag.h"
+#include "plan/plan.h"
 #include "policy/policy.h"
 
 _Static_assert(KODA_CLAUSE_COUNT <= 32, "koda_clauses has a bit for each");
@@ -12,6 +13,14 @@ void koda_admit_relax(const struct koda_policy *policy, struct koda_findings *fi
 	if (koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING))
 		findings->of[KODA_CLAUSE_LOCAL_BINDING] =
 			(struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
+}
+
+void koda_admit_relax_plan(const struct koda_plan *plan, struct koda_findings *findings)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->lines[i].op.kind == KODA_OP_PIN)
+			return;
+	findings->of[KODA_CLAUSE_LINK_NAMES] = (struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
 }
 
 int koda_admit(enum koda_trust trust, const struct koda_findings *findings, koda_clauses accepted,

@@ -218,6 +218,9 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		return count == 1 && command->policy &&
 		       koda_member_add(command->egress, command->policy, koda_take_fd(&given),
 				       take_egress, command, &command->member, &outcome->setup) < 0;
+	case KODA_REPORT_READY:
+		command->open_view = report.status == KODA_REPORT_READY_OPEN;
+		return false;
 	case KODA_REPORT_LIMIT:
 		reach_reported(command, &report);
 		return false;
@@ -341,6 +344,8 @@ static void finish(struct koda_command *command, struct koda_outcome *outcome)
 	if (outcome->output_dropped > 0)
 		reach(command, KODA_CEILING_OUTPUT);
 	outcome->limits = command->limits;
+	if (outcome->end == KODA_END_SETUP)
+		koda_ladder_forget(command->sandbox);
 	tell_exit(command, outcome);
 }
 
@@ -378,23 +383,4 @@ int koda_command_wait_for(struct koda_command *command, uint64_t milliseconds,
 			  milliseconds < most ? koda_clock_now() + milliseconds * 1000000
 					      : KODA_DEADLINE_NEVER,
 			  ret_outcome, err);
-}
-
-int koda_command_violations(const struct koda_command *command, char **ret_text,
-			    struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)4 << 20);
-	const struct koda_relay *before = &command->output[1];
-	int r = KODA_OK;
-
-	/* The block begins a line of its own. */
-	if (command->violations.count > 0 && before->total > 0 && before->last != '\n')
-		r = koda_buf_add(&text, "\n", 1);
-	if (r == KODA_OK)
-		r = koda_violations_print(&command->violations, &text);
-	if (r == KODA_OK)
-		r = koda_buf_add(&text, "", 0);
-	if (r == KODA_OK)
-		r = koda_buf_take(&text, ret_text);
-	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
 }

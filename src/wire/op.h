@@ -83,6 +83,9 @@ struct koda_op {
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
 
+/* Flag of a mask: what it hides was a directory when planned. */
+#define KODA_OP_DIRECTORY 8U
+
 /* As they lie in the plan: header, then records of 8-byte alignment, texts behind each record. */
 struct koda_op_header {
 	uint32_t magic;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:write_outside,clause:write_protected,clause:missing_names,clause:hidden_reads
 # Random policies and trees: what the kernel lets a command do is what the verdicts say.
 
 setup() {

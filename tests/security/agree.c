@@ -68,8 +68,11 @@ static struct koda_sandbox *open_sandbox(struct world *w)
 						.host_env = env };
 	koda_auto_policy struct koda_policy *policy = NULL;
 	struct koda_sandbox *sandbox = NULL;
+	const char *backend = getenv("KODA_TEST_BACKEND");
 	struct koda_error err;
 
+	if (backend && backend[0])
+		MUST(koda_backend_parse(backend, &options.backend, &err));
 	(void)snprintf(home, sizeof(home), "HOME=%s/home", w->top);
 	MUST(koda_policy_for_trust(KODA_TRUST_AUTO, w->root, &policy, &err));
 	add_rules(w, policy, KODA_LIST_DENY_READ, 4);
@@ -198,7 +201,16 @@ static void try_inside(struct world *w, struct koda_sandbox *sandbox, const char
 	struct koda_error err;
 	char *rest;
 
-	MUST(koda_sandbox_start(sandbox, &options, &command, &err));
+	if (koda_sandbox_start(sandbox, &options, &command, &err) < 0) {
+		/* A link in a protected place is more than some backends claim to hold. */
+		if (getenv("KODA_TEST_BACKEND") && strcmp(err.field, "link_names") == 0) {
+			w->unclaimed++;
+			(void)close(acts);
+			(void)close(out);
+			return;
+		}
+		MUST(err.code);
+	}
 	MUST(koda_command_wait(command, &outcome, &err));
 	koda_command_free(command);
 	(void)lseek(out, 0, SEEK_SET);
@@ -296,5 +308,8 @@ int main(int argc, char **argv)
 		run_case(&w, argv[3], (unsigned int)i, argv[4]);
 	(void)printf("# %ld cases, %u did not start; %u answers compared, %u wrong\n", cases,
 		     w.refused, w.compared, w.wrong);
-	return w.wrong || w.refused > (unsigned long)cases / 4 ? 1 : 0;
+	return w.wrong || w.refused > (unsigned long)cases / 4 ||
+			       w.unclaimed > (unsigned long)cases / 2
+		       ? 1
+		       : 0;
 }

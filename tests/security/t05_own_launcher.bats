@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:write_protected,backend:native
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
 # T-05: a program that the host runs next, or that guards the next run, is replaced.
 
@@ -14,7 +15,7 @@ teardown() {
 
 @test "the launcher and the program itself cannot be replaced" {
 	local dir
-	dir=$(dirname -- "$KODA_BIN")
+	dir=$(dirname -- "$KODA_PROGRAM")
 	# The plan tells it without a run in a directory that belongs to somebody else.
 	status=0
 	policy_where "d['fs']['allow_write'] = ['$dir']"

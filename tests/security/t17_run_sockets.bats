@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:sockets
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
 # T-17: a Unix socket of the host does what the command may not.
 

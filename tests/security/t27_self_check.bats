@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:none,backend:native
 # T-27: a protection was asked for but is not there; the command must not start.
 
 setup() {

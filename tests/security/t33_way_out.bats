@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:network
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
 # T-33: a command reaches the network without the proxy, or the proxy's failure opens a way.
 
@@ -207,12 +208,14 @@ for _ in range(400):
 # without_proxy REPLACEMENT COMMAND...: where koda-egress is something else.
 without_proxy() {
 	local proxy replacement=$1
-	proxy=$(dirname -- "$KODA_BIN")/koda-egress
+	proxy=$(dirname -- "$KODA_PROGRAM")/koda-egress
 	shift
 	unshare -Urm sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh \
 		"$replacement" "$proxy" "$@"
 }
 
+# In the namespace of its own that it makes, root's programs are nobody's, bubblewrap among them.
+# bats test_tags=backend:native
 @test "a proxy that cannot be started leaves nothing open" {
 	local replacement
 	allow_origin
@@ -230,7 +233,7 @@ without_proxy() {
 		[[ $status == 7 || $status == 56 || $status == 52 ]]
 		[[ $output != *origin* ]]
 	done
-	run without_proxy "$(dirname -- "$KODA_BIN")/koda-egress" "$KODA_BIN" run --wall-time 30 \
+	run without_proxy "$(dirname -- "$KODA_PROGRAM")/koda-egress" "$KODA_BIN" run --wall-time 30 \
 		"${box[@]}" -- curl -sS --max-time 20 "http://127.0.0.1:$port/" \
 		--noproxy '' -x http://127.0.0.1:3128 9<"$policy"
 	[[ $status -eq 0 && $output == origin ]]

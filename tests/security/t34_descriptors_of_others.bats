@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:write_protected,clause:hidden_reads
 # shellcheck disable=SC2154 # project comes from helper.bash
 # T-34: descriptors from another sandbox show what its view covered, once it is gone; a lock taken
 # from inside keeps other sandboxes from starting or from tidying up.
@@ -60,6 +61,8 @@ teardown() {
 	end_background
 }
 
+# Where views cannot be locked none leaves; t49_bubblewrap.bats has that.
+# bats test_tags=backend:locked
 @test "what another sandbox covered stays covered when it has gone" {
 	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" \
 		python3 taker.py "$elsewhere/secret" >"$BATS_TEST_TMPDIR/taken" 2>&1 </dev/null 3>&- &

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:write_protected
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
 # T-41: a project's .git file leads to a git directory elsewhere. It is opened only if it names the
 # project back, and never the names in it that the host's git runs or trusts.
@@ -172,6 +173,7 @@ stays_closed() {
 	allowed create "$common/objects/twin"
 }
 
+# bats test_tags=clause:link_names
 @test "a git directory made up in the project cannot vouch for one outside" {
 	common=$main/.git gitdir=$project/fake
 	mkdir fake fake/objects fake/refs

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# bats file_tags=clause:none,backend:native
 # shellcheck disable=SC2154 # project and elsewhere come from helper.bash
 # T-48: a command runs with less containment than its user believes. Machines that lack something
 # are made by KODA_WITHOUT; each refusal has a twin in which the same command runs.
