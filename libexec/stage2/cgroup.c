@@ -148,9 +148,9 @@ bool koda_cgroup_report(void)
 	bool killed = group >= 0 && event("memory.events", "oom_kill") > 0;
 
 	if (killed)
-		koda_report_send(KODA_REPORT_LIMIT, KODA_REPORT_LIMIT_MEMORY, 0, "", "");
+		(void)koda_report_send(KODA_REPORT_LIMIT, KODA_REPORT_LIMIT_MEMORY, 0, "", "");
 	else if (group >= 0 && event("pids.events", "max") > 0)
-		koda_report_send(KODA_REPORT_LIMIT, KODA_REPORT_LIMIT_PROCESSES, 0, "", "");
+		(void)koda_report_send(KODA_REPORT_LIMIT, KODA_REPORT_LIMIT_PROCESSES, 0, "", "");
 	return killed;
 }
 

@@ -49,7 +49,7 @@ static const char *value_of(char *const env[], const char *name)
 
 static _Noreturn void exec_failed(const char *file, int sys_errno)
 {
-	koda_report_send(KODA_REPORT_EXEC_FAILED, 0, sys_errno, "", file);
+	(void)koda_report_send(KODA_REPORT_EXEC_FAILED, 0, sys_errno, "", file);
 	_exit(sys_errno == ENOENT ? 127 : 126);
 }
 

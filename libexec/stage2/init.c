@@ -18,7 +18,7 @@
 
 static _Noreturn void report_exit(int status)
 {
-	koda_report_send(KODA_REPORT_EXITED, status, 0, "", "");
+	(void)koda_report_send(KODA_REPORT_EXITED, status, 0, "", "");
 	_exit(0);
 }
 
@@ -94,7 +94,9 @@ static void prepare(uid_t user, gid_t group)
 	koda_net_make();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);
-	koda_report_send(KODA_REPORT_READY, KODA_REPORT_READY_LOCKED, 0, "", "");
+	/* Somebody may wait for this word. */
+	if (!koda_report_send(KODA_REPORT_READY, KODA_REPORT_READY_LOCKED, 0, "", ""))
+		_exit(1);
 }
 
 _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, bool group)

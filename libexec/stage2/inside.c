@@ -94,7 +94,10 @@ _Noreturn void koda_inside_main(void)
 		koda_lock_no_sockets();
 	}
 	koda_inspect_view(&plan);
-	koda_report_send(KODA_REPORT_READY,
-			 locked ? KODA_REPORT_READY_LOCKED : KODA_REPORT_READY_OPEN, 0, "", "");
+	/* Somebody may wait for this word. */
+	if (!koda_report_send(KODA_REPORT_READY,
+			      locked ? KODA_REPORT_READY_LOCKED : KODA_REPORT_READY_OPEN, 0, "",
+			      ""))
+		_exit(1);
 	koda_init_run(&plan, koda_net_listen(&plan), user, go.cgroup);
 }

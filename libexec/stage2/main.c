@@ -31,7 +31,7 @@ static pid_t guardian; /* a clone of it has another number, in its own namespace
 
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
-	koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
+	(void)koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
 	if (getpid() == guardian) {
 		koda_cgroup_close();
 		koda_hold_undo();
@@ -118,7 +118,7 @@ static void watch(pid_t init, int pidfd)
 			break;
 		/* The one signal that init cannot pass on, nor tell what became of it. */
 		if (number == SIGKILL)
-			koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
+			(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 		(void)kill(init, number);
 	}
 	(void)kill(init, SIGKILL); /* its pid namespace goes with it */
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 		guard_native();
 	/* Init was in the group and could not tell. */
 	if (koda_cgroup_report())
-		koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
+		(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 	koda_cgroup_close();
 	koda_cache_undo();
 	koda_hold_undo();

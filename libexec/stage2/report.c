@@ -15,13 +15,14 @@ static void copy_text(char *out, size_t size, const char *text)
 	out[len] = '\0';
 }
 
-void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path)
+bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path)
 {
 	struct koda_report report = { .kind = kind, .status = status, .sys_errno = sys_errno };
 
 	copy_text(report.step, sizeof(report.step), step);
 	copy_text(report.path, sizeof(report.path), path);
-	(void)!send(KODA_STAGE2_STATUS_FD, &report, sizeof(report), MSG_NOSIGNAL);
+	return send(KODA_STAGE2_STATUS_FD, &report, sizeof(report), MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(report);
 }
 
 bool koda_report_give(uint32_t kind, int fd)

@@ -24,8 +24,8 @@ struct plan {
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
-/* Messages to the runner (report.c); kind is an enum koda_report_kind. */
-void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
+/* Messages to the runner (report.c); kind is an enum koda_report_kind. False if nobody takes it. */
+bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
 /* Hands a descriptor out; false with errno if nobody takes it. */
 bool koda_report_give(uint32_t kind, int fd);
 

@@ -86,7 +86,7 @@ int koda_watch_ms(void)
 /* Init is not counted, and not reached by its own signal. */
 static void end_all(enum koda_report_limit which)
 {
-	koda_report_send(KODA_REPORT_LIMIT, (int)which, 0, "", "");
+	(void)koda_report_send(KODA_REPORT_LIMIT, (int)which, 0, "", "");
 	(void)kill(-1, SIGKILL);
 	watched.processes = 0;
 	watched.memory = 0;

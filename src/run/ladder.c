@@ -27,11 +27,17 @@ static const struct {
 	const char *step;
 	bool any_error;
 } obstacles[] = {
-	{ "create namespaces", true },        { "write", false },
-	{ "make a file system", false },      { "create a file system for", false },
-	{ "mount a file system for", false }, { "change the view as a whole", false },
-	{ "clone a device", false },          { "make a mount read-only", false },
-	{ "bring the loopback up", false },   { "set the host name", false },
+	{ "create namespaces", true },
+	{ "create a network namespace", true },
+	{ "write", false },
+	{ "make a file system", false },
+	{ "create a file system for", false },
+	{ "mount a file system for", false },
+	{ "change the view as a whole", false },
+	{ "clone a device", false },
+	{ "make a mount read-only", false },
+	{ "bring the loopback up", false },
+	{ "set the host name", false },
 };
 
 static bool is_obstacle(const struct koda_report *report)

@@ -24,13 +24,14 @@ void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	longjmp(failed, 1);
 }
 
-void koda_report_send(uint32_t kind, int status, int sys_errno, const char *what, const char *path)
+bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *what, const char *path)
 {
 	(void)sys_errno;
 	(void)what;
 	(void)path;
 	assert_int_equal(kind, KODA_REPORT_LIMIT);
 	told[status]++;
+	return true;
 }
 
 static void put(const char *dir, const char *file, const char *text)

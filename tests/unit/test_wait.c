@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 struct scene {
+	struct koda_sandbox sandbox;
 	struct koda_command *command;
 	struct koda_event last;
 };
@@ -35,6 +36,8 @@ static int open_scene(void **state)
 	assert_non_null(scene);
 	assert_non_null(command);
 	scene->command = command;
+	scene->sandbox.backend = &koda_backend_native;
+	command->sandbox = &scene->sandbox;
 	command->launcher = (struct koda_launcher)KODA_LAUNCHER_INIT;
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
