@@ -8,9 +8,11 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
@@ -59,37 +61,48 @@ static void expect_status(const char *status, const char *name, const char *valu
 		koda_stage2_fail("self-check: not as it must be", name, 0);
 }
 
-/* The whole text, which has a line as long as the user has groups. */
-static char *read_status(void)
+static const char status_path[] = "/proc/self/status";
+
+int koda_check_open(void)
 {
-	static const char path[] = "/proc/self/status";
+	int fd = open(status_path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		koda_stage2_fail("self-check: read", status_path, errno);
+	return fd;
+}
+
+/* The whole text, which has a line as long as the user has groups. */
+static char *read_status(int fd)
+{
 	char *text = malloc(STATUS_MAX + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
 	ssize_t n = 1;
 
-	if (!text || fd < 0)
-		koda_stage2_fail("self-check: read", path, errno);
+	if (!text)
+		koda_stage2_fail("self-check: read", status_path, errno);
 	while (n > 0 && len < STATUS_MAX) {
 		n = read(fd, text + len, STATUS_MAX - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (n < 0)
-		koda_stage2_fail("self-check: read", path, errno);
+		koda_stage2_fail("self-check: read", status_path, errno);
 	(void)close(fd);
 	text[len] = '\0';
 	return text;
 }
 
-static void check_status(void)
+/* Without privileges over a namespace the bounding set stays; no_new_privs makes it idle. */
+static void check_status(int fd, bool bounded)
 {
 	static const char none[] = "0000000000000000";
-	char *status = read_status();
+	char *status = read_status(fd);
 
 	expect_status(status, "CapInh", none);
 	expect_status(status, "CapPrm", none);
 	expect_status(status, "CapEff", none);
-	expect_status(status, "CapBnd", none);
+	if (bounded)
+		expect_status(status, "CapBnd", none);
 	expect_status(status, "CapAmb", none);
 	expect_status(status, "NoNewPrivs", "1");
 	expect_status(status, "Seccomp", "2");
@@ -122,12 +135,44 @@ static void check_denied_read(const char *path)
 		koda_stage2_fail("self-check: cannot try to read", path, errno);
 }
 
-void koda_check_locked(const struct plan *plan)
+static void check_denied(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
 
-	check_status();
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind == KODA_OP_DENIED_WRITE)
+			check_denied_write(op.text1.ptr);
+		else if (op.kind == KODA_OP_DENIED_READ)
+			check_denied_read(op.text1.ptr);
+	}
+}
+
+/* A socket that must not be. */
+static void check_denied_socket(int family, int type, const char *name)
+{
+	int fd = socket(family, type | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0)
+		koda_stage2_fail("self-check: there are sockets of the kind", name, 0);
+}
+
+void koda_check_fenced(const struct plan *plan, int status, bool bounded)
+{
+	check_status(status, bounded);
+	check_denied(plan);
+	check_denied_socket(AF_INET, SOCK_DGRAM, "UDP");
+	check_denied_socket(AF_INET6, SOCK_RAW, "raw");
+	check_denied_socket(AF_NETLINK, SOCK_RAW, "netlink");
+	check_denied_socket(AF_UNIX, SOCK_DGRAM, "Unix datagram");
+	if (koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES &&
+	    (kill(getppid(), 0) == 0 || errno != EPERM))
+		koda_stage2_fail("self-check: signals leave the sandbox", "", errno);
+}
+
+void koda_check_locked(const struct plan *plan)
+{
+	check_status(koda_check_open(), true);
 	for (size_t i = 0; i < NAMESPACES; i++)
 		if (namespace_inode(namespaces[i]) == outside[i])
 			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
@@ -136,10 +181,5 @@ void koda_check_locked(const struct plan *plan)
 		if (namespace_inode(namespaces[i]) == of_view[i])
 			koda_stage2_fail("self-check: still where the view was built",
 					 namespaces[i], 0);
-	while (koda_ops_next(plan->bytes, &at, &op)) {
-		if (op.kind == KODA_OP_DENIED_WRITE)
-			check_denied_write(op.text1.ptr);
-		else if (op.kind == KODA_OP_DENIED_READ)
-			check_denied_read(op.text1.ptr);
-	}
+	check_denied(plan);
 }

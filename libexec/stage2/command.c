@@ -121,16 +121,11 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-_Noreturn void koda_command_main(const struct plan *plan)
+void koda_command_begin(const struct plan *plan)
 {
-	char **args = collect(plan, KODA_OP_ARG);
-	char **env = collect(plan, KODA_OP_ENV);
 	struct koda_op op;
 	size_t at = 0;
-	sigset_t none;
 
-	if (!args[0] || !args[1])
-		koda_stage2_fail("the plan names no command", "", 0);
 	if (setsid() < 0)
 		koda_stage2_fail("start a session", "", errno);
 	koda_terminal_control(plan);
@@ -139,12 +134,28 @@ _Noreturn void koda_command_main(const struct plan *plan)
 			koda_stage2_fail("enter", op.text1.ptr, errno);
 	koda_lock_limits(plan);
 	koda_lock_privileges();
-	koda_lock_landlock(plan);
-	koda_lock_filter(plan);
-	koda_check_locked(plan);
+}
+
+_Noreturn void koda_command_become(const struct plan *plan)
+{
+	char **args = collect(plan, KODA_OP_ARG);
+	char **env = collect(plan, KODA_OP_ENV);
+	sigset_t none;
+
+	if (!args[0] || !args[1])
+		koda_stage2_fail("the plan names no command", "", 0);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_search(args[0], args + 1, env);
+}
+
+_Noreturn void koda_command_main(const struct plan *plan)
+{
+	koda_command_begin(plan);
+	koda_lock_landlock(plan);
+	koda_lock_filter(plan);
+	koda_check_locked(plan);
+	koda_command_become(plan);
 }

@@ -52,7 +52,7 @@ static void open_way_out(const struct plan *plan)
 		if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 		    listen(fd, BACKLOG) < 0)
 			koda_stage2_fail("listen for the proxy", "", errno);
-		koda_report_give(KODA_REPORT_LISTENER, fd);
+		koda_report_give(KODA_REPORT_LISTENER, fd, "");
 		(void)close(fd);
 	}
 }

@@ -26,6 +26,7 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
+bool koda_fenced;
 static pid_t guardian; /* a clone of it has another number, in its own namespace */
 
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
@@ -34,6 +35,7 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	if (getpid() == guardian) {
 		koda_cgroup_close();
 		koda_hold_undo();
+		koda_scratch_remove();
 	}
 	_exit(KODA_STAGE2_FAILED);
 }
@@ -101,7 +103,7 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 }
 
 /* Passes signals on until the lifeline or init ends. */
-static void watch(pid_t init, int pidfd)
+void koda_guard_watch(pid_t init, int pidfd)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
@@ -123,7 +125,7 @@ static void watch(pid_t init, int pidfd)
 }
 
 /* The plan is being made while the namespaces are. False: there will be none. */
-static bool wait_for_plan(void)
+bool koda_guard_wait(void)
 {
 	unsigned char message = KODA_LIFE_PLAN;
 	ssize_t n;
@@ -145,10 +147,10 @@ static void guard(pid_t init, int pidfd, int bond)
 	go.cgroup = koda_cgroup_open(&plan, init);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
-	watch(init, pidfd);
+	koda_guard_watch(init, pidfd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	sigset_t all;
 	pid_t init;
@@ -163,12 +165,15 @@ int main(void)
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
+	koda_fenced = argc == 2 && strcmp(argv[1], KODA_STAGE2_LANDLOCK) == 0;
+	if (koda_fenced)
+		return koda_fence_main();
 	koda_check_remember_namespaces();
 	init = start_init(&pidfd, &bond);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	if (wait_for_plan())
+	if (koda_guard_wait())
 		guard(init, pidfd, bond);
 	else
 		(void)kill(init, SIGKILL);

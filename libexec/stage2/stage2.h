@@ -21,13 +21,18 @@ struct plan {
 	size_t len;
 };
 
+/* There are no namespaces (fence.c). */
+extern bool koda_fenced;
+
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
 /* Messages to the runner (report.c); kind is an enum koda_report_kind. */
 void koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
-/* Hands a descriptor out. */
-void koda_report_give(uint32_t kind, int fd);
+/* Hands a descriptor out; path is part of the message. */
+void koda_report_give(uint32_t kind, int fd, const char *path);
+/* The same in general; false if it cannot be sent. */
+bool koda_report_pass(int socket, void *bytes, size_t len, int fd);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
@@ -35,6 +40,31 @@ void koda_hold_undo(void);
 
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(void);
+
+/* The guardian's part that is the same with and without namespaces (main.c). The plan is being
+ * made while init gets ready: false if there will be none. Then signals are passed on until the
+ * lifeline or init ends; init is dead afterwards. */
+bool koda_guard_wait(void);
+void koda_guard_watch(pid_t init, int pidfd);
+
+/* The same roles without namespaces: the guardian's main function, what ends a tree of processes
+ * (family.c), the command's temporary directory (scratch.c). */
+int koda_fence_main(void);
+_Noreturn void koda_fence_init(int guardian_fd);
+/* The guardian and init end each other's children. From here on everything below this process can
+ * be ended at once, if Landlock knows signals, and else one by one. */
+void koda_family_begin(bool abstract);
+/* Ends and reaps everything below this process; false if something would not go. ended is called
+ * for each child with what wait gave; it may be NULL. */
+bool koda_family_end(void (*ended)(pid_t pid, int status));
+void koda_family_kill(void);
+/* Calls each for everything below this process, with its number as text. */
+void koda_family_each(uint64_t (*count)(const char *pid), uint64_t *sum);
+void koda_scratch_make(const struct plan *plan);
+/* From now on this process removes it. */
+void koda_scratch_adopt(const struct plan *plan);
+/* If there is one. */
+void koda_scratch_remove(void);
 
 /* What the guardian has made of the plan on the host, for init to go on with. */
 #define KODA_SLOTS_MAX 16
@@ -89,13 +119,24 @@ void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
 void koda_lock_landlock(const struct plan *plan);
 void koda_lock_filter(const struct plan *plan);
+/* The second filter; the descriptor on which calls wait to be answered. */
+int koda_lock_asked(const struct plan *plan);
+/* Signals, and abstract sockets, only to what this process starts from now on. */
+void koda_lock_scope(bool abstract);
+/* Landlock's version; less than 1 without it. */
+long koda_lock_abi(void);
 void koda_check_locked(const struct plan *plan);
+/* The same without namespaces. status was opened before /proc was closed. */
+int koda_check_open(void);
+void koda_check_fenced(const struct plan *plan, int status, bool bounded);
 /* Remembers the namespaces of the guardian, to be compared with later. */
 void koda_check_remember_namespaces(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
-/* Becomes the command (command.c). */
+/* Becomes the command (command.c): all of it, and its first and last part. */
+void koda_command_begin(const struct plan *plan);
+_Noreturn void koda_command_become(const struct plan *plan);
 _Noreturn void koda_command_main(const struct plan *plan);
 
 #endif

@@ -87,7 +87,10 @@ int koda_watch_ms(void)
 static void end_all(enum koda_report_limit which)
 {
 	koda_report_send(KODA_REPORT_LIMIT, (int)which, 0, "", "");
-	(void)kill(-1, SIGKILL);
+	if (koda_fenced)
+		koda_family_kill();
+	else
+		(void)kill(-1, SIGKILL);
 	watched.processes = 0;
 	watched.memory = 0;
 }
@@ -103,10 +106,14 @@ static const struct dirent *next_entry(DIR *dir)
  * with init everything ends. */
 static uint64_t sum_processes(uint64_t (*count)(const char *pid))
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = koda_fenced ? NULL : opendir("/proc");
 	const struct dirent *entry;
 	uint64_t sum = 0;
 
+	if (koda_fenced) {
+		koda_family_each(count, &sum);
+		return sum;
+	}
 	if (!dir)
 		_exit(KODA_STAGE2_FAILED);
 	while ((entry = next_entry(dir)))

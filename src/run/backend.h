@@ -43,6 +43,7 @@ struct koda_backend {
 };
 
 extern const struct koda_backend koda_backend_native;
+extern const struct koda_backend koda_backend_landlock;
 extern const struct koda_backend koda_backend_none; /* no sandbox at all */
 
 /* The backend of that kind, which is not auto; NULL if this release has none. */

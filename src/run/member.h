@@ -21,6 +21,7 @@ struct koda_member {
 	int policy;     /* owned; sealed */
 	int ca[2];      /* owned; certificate and key, -1: none */
 	int wake;       /* owned */
+	char token[KODA_EGRESS_TOKEN_MAX + 1]; /* "": none */
 	bool is_served; /* the proxy has it */
 	bool is_removed;
 	struct queued *first;
