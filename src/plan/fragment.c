@@ -38,6 +38,7 @@ struct cutter {
 	const struct koda_plan_request *request;
 	struct koda_set candidates; /* where an answer may change */
 	struct koda_set shown;      /* of the host, though below a directory that is closed */
+	struct koda_set sockets;    /* of the host: they must stay where they were found */
 	size_t grants;
 	struct koda_error *err;
 };
@@ -76,7 +77,7 @@ static bool may_write(const struct cutter *c, struct koda_span path)
 	struct koda_verdict v = koda_rules_write(c->request->rules, path.ptr, path.len);
 
 	return v.answer == KODA_ALLOW && v.why != KODA_WHY_CACHE && !is_closed(c, path) &&
-	       may_read(c, path);
+	       koda_set_find(&c->sockets, path) == KODA_SET_NONE && may_read(c, path);
 }
 
 static int look_at(const struct cutter *c, struct koda_span path, struct koda_look *ret_look)
@@ -130,6 +131,11 @@ static int find_candidates(struct cutter *c)
 		r = add_candidate(c, koda_span_of(place->root), true);
 	for (; dir && *dir && r == KODA_OK; dir++)
 		r = add_candidate(c, koda_span_of(*dir), true);
+	for (const char *const *s = c->request->sockets; s && *s && r == KODA_OK; s++) {
+		r = add_candidate(c, koda_span_of(*s), false);
+		if (r == KODA_OK && koda_set_add(&c->sockets, koda_span_of(*s), NULL) < 0)
+			r = koda_fail_nomem(c->err);
+	}
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
 		struct koda_span path = koda_set_get(marked, i);
 		struct koda_verdict v = koda_rules_write(c->request->rules, path.ptr, path.len);
@@ -267,6 +273,7 @@ int koda_plan_fragments(struct koda_plan *plan, const struct koda_plan_request *
 			    .request = request,
 			    .candidates = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			    .shown = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
+			    .sockets = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			    .err = err };
 	struct pass reads = { .c = &c,
 			      .may = may_read,
@@ -286,5 +293,6 @@ int koda_plan_fragments(struct koda_plan *plan, const struct koda_plan_request *
 		r = run_pass(&writes);
 	koda_set_clear(&c.candidates);
 	koda_set_clear(&c.shown);
+	koda_set_clear(&c.sockets);
 	return r;
 }
