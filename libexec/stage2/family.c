@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -27,7 +28,8 @@
 
 #define DESCENDANTS_MAX ((size_t)1 << 20)
 
-static bool scoped; /* signals stay below, which has been tried */
+static bool scoped;     /* signals stay below, which has been tried */
+static uint64_t others; /* processes of this user that are none of the command's */
 
 struct list {
 	pid_t *pids; /* owned */
@@ -124,17 +126,47 @@ static struct list find_descendants(void)
 	return list;
 }
 
-void koda_family_each(uint64_t (*count)(const char *pid), uint64_t *sum)
+uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
 {
-	struct list list = find_descendants();
+	struct list list = { NULL, 0, 0 };
+	uint64_t sum = 0;
 
-	for (size_t i = 0; i < list.count; i++) {
+	add_children(&list, getpid());
+	for (size_t i = 0; i < list.count && sum <= enough; i++) {
 		char number[16];
 
 		(void)snprintf(number, sizeof(number), "%d", list.pids[i]);
-		*sum += count(number);
+		sum += count(number);
+		add_children(&list, list.pids[i]);
 	}
 	free(list.pids);
+	return sum;
+}
+
+void koda_family_count_others(void)
+{
+	uid_t user = geteuid();
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char path[64];
+		struct stat st;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		/* A directory's links are its subdirectories and two more. */
+		(void)snprintf(path, sizeof(path), "%.20s/task", entry->d_name);
+		if (fstatat(dirfd(dir), path, &st, 0) == 0 && st.st_uid == user)
+			others += st.st_nlink > 2 ? st.st_nlink - 2 : 1;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+uint64_t koda_family_others(void)
+{
+	return others;
 }
 
 /* Stopped first: who is stopped does not fork, so every round finds fewer. */

@@ -221,6 +221,7 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	int signals;
 
 	koda_family_begin(true);
+	koda_family_count_others(); /* the plan is still being made */
 	go = wait_for_guardian(guardian_fd);
 	plan = koda_plan_load();
 	koda_scratch_adopt(&plan);

@@ -23,10 +23,14 @@ void koda_lock_limits(const struct plan *plan)
 		struct rlimit want = { .rlim_cur = op.n1, .rlim_max = op.n2 };
 		struct rlimit now;
 
-		/* The user's processes are those of the host too, unless there is a namespace that
-		 * counts its own; then init counts. */
-		if (op.kind != KODA_OP_RLIMIT || (koda_fenced && op.flags == RLIMIT_NPROC))
+		if (op.kind != KODA_OP_RLIMIT)
 			continue;
+		/* Without a namespace that counts its own, the kernel counts the host's too. That
+		 * is only as good as the number was; init counts exactly. */
+		if (koda_fenced && op.flags == RLIMIT_NPROC) {
+			want.rlim_cur += koda_family_others();
+			want.rlim_max += koda_family_others();
+		}
 		if (setrlimit((int)op.flags, &want) < 0 || getrlimit((int)op.flags, &now) < 0)
 			koda_stage2_fail("set a resource limit", "", errno);
 		if (now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max)

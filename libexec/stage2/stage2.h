@@ -58,8 +58,11 @@ void koda_family_begin(bool abstract);
  * for each child with what wait gave; it may be NULL. */
 bool koda_family_end(void (*ended)(pid_t pid, int status));
 void koda_family_kill(void);
-/* Calls each for everything below this process, with its number as text. */
-void koda_family_each(uint64_t (*count)(const char *pid), uint64_t *sum);
+/* Adds up what count says of everything below this process, until that is more than enough. */
+uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough);
+/* How many processes of this user there were before; the kernel counts them with the command's. */
+void koda_family_count_others(void);
+uint64_t koda_family_others(void);
 void koda_scratch_make(const struct plan *plan);
 /* From now on this process removes it. */
 void koda_scratch_adopt(const struct plan *plan);
