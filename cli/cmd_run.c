@@ -161,11 +161,12 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 }
 
 static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		      bool json, struct koda_error *err)
+		      const struct request *request, struct koda_error *err)
 {
 	koda_auto_free char *text = NULL;
-	int r = json ? koda_sandbox_plan_json(sandbox, options, &text, err)
-		     : koda_sandbox_plan(sandbox, options, &text, err);
+	int r = request->json    ? koda_sandbox_plan_json(sandbox, options, &text, err)
+		: request->bwrap ? koda_sandbox_plan_bwrap(sandbox, options, &text, err)
+				 : koda_sandbox_plan(sandbox, options, &text, err);
 
 	return r < 0 ? r : koda_cli_print(text, strlen(text), err);
 }
@@ -217,7 +218,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	command.max_processes = setup.max_processes;
 	r = koda_sandbox_assemble(&options, &parts, &sandbox, err);
 	if (r == KODA_OK)
-		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, request->json, err)
+		r = request->purpose == TO_SHOW ? print_plan(sandbox, &command, request, err)
 						: run_command(sandbox, &command, request, err);
 	koda_sandbox_close(sandbox);
 	return r;

@@ -13,6 +13,7 @@ enum {
 	OPT_NO_TTY,
 	OPT_YES,
 	OPT_JSON, /* of plan only */
+	OPT_BWRAP,
 	OPT_SECCOMP
 };
 
@@ -45,6 +46,9 @@ static int take_option(const struct cli_call *call, struct request *request, int
 		return KODA_OK;
 	case OPT_JSON:
 		request->json = true;
+		return KODA_OK;
+	case OPT_BWRAP:
+		request->bwrap = true;
 		return KODA_OK;
 	case OPT_SECCOMP:
 		request->seccomp = true;
@@ -109,8 +113,10 @@ static int check_operands(const struct cli_call *call, const struct request *req
 {
 	if (request->purpose == TO_SHELL)
 		return koda_cli_need_operands(call, 0, "", err);
-	if (request->seccomp && request->json)
-		return koda_cli_usage(call, err, "--json and --seccomp exclude each other");
+	if (request->seccomp + request->json + request->bwrap > 1)
+		return koda_cli_usage(call, err, "%s and --%s exclude each other",
+				      request->json ? "--json" : "--bwrap",
+				      request->seccomp ? "seccomp" : "bwrap");
 	if (request->seccomp && !request->shell && optind >= call->argc)
 		return KODA_OK;
 	return koda_cli_need_command(call, request->shell, err);
@@ -132,6 +138,7 @@ static int check_operands(const struct cli_call *call, const struct request *req
 static const struct option run_options[] = { COMMON_OPTIONS, { 0 } };
 static const struct option plan_options[] = { COMMON_OPTIONS,
 					      { "json", no_argument, NULL, OPT_JSON },
+					      { "bwrap", no_argument, NULL, OPT_BWRAP },
 					      { "seccomp", no_argument, NULL, OPT_SECCOMP },
 					      { 0 } };
 static const struct cli_syntax syntaxes[] = {

@@ -27,6 +27,7 @@ struct request {
 	bool no_tty;                /* --no-tty */
 	bool yes;
 	bool json;    /* the plan as that */
+	bool bwrap;   /* or as arguments of bubblewrap */
 	bool seccomp; /* of the plan only the filter */
 };
 

@@ -24,7 +24,7 @@ struct koda_backend_state {
 struct koda_diagnosis {
 	char kernel[65]; /* its release */
 	size_t count;
-	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the default one first */
+	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the best first */
 };
 
 /* Runs a command that does nothing in an empty directory of its own, which is removed again.
@@ -32,7 +32,8 @@ struct koda_diagnosis {
  * failure. Fails: SYS if there is no place to try it in, NOMEM. */
 KODA_API KODA_CHECK int koda_diagnose(const char *const *host_env,
 				      struct koda_diagnosis *ret_diagnosis, struct koda_error *err);
-/* Does the default backend enforce every containment clause? */
+/* Does the first backend that works, which is the one that auto takes, enforce every containment
+ * clause? */
 KODA_API bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis);
 
 #ifdef __cplusplus

@@ -133,6 +133,10 @@ KODA_API void koda_command_free(struct koda_command *command);
 KODA_API KODA_CHECK int koda_sandbox_plan(struct koda_sandbox *sandbox,
 					  const struct koda_command_options *options,
 					  char **ret_text, struct koda_error *err);
+/* The same as arguments of bubblewrap, one option a line. */
+KODA_API KODA_CHECK int koda_sandbox_plan_bwrap(struct koda_sandbox *sandbox,
+						const struct koda_command_options *options,
+						char **ret_text, struct koda_error *err);
 /* The same as JSON. */
 KODA_API KODA_CHECK int koda_sandbox_plan_json(struct koda_sandbox *sandbox,
 					       const struct koda_command_options *options,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * T-37. Where there are no namespaces, some system calls of the command wait for init, which does
- * them itself or says no. The process's own call is never let go on: what was checked is a copy, and
- * what is acted on is a duplicate, so nothing that changes meanwhile counts.
+ * them itself or says no. The process's own call is never let go on: what was checked is a copy,
+ * and what is acted on is a duplicate, so nothing that changes meanwhile counts.
  */
 #ifndef KODA_STAGE2_BROKER_H
 #define KODA_STAGE2_BROKER_H

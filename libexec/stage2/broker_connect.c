@@ -221,7 +221,7 @@ long koda_broker_connect(const struct asked *asked)
 	family = family_of(fd);
 	if (family == AF_INET || family == AF_INET6)
 		return connect_inet(asked, fd, &address, (socklen_t)len);
-	r = family < 0		  ? family
+	r = family < 0          ? family
 	    : family == AF_UNIX ? connect_unix(asked, fd, &address, (socklen_t)len)
 				: -EACCES;
 	(void)close(fd);
@@ -238,8 +238,8 @@ long koda_broker_listen(const struct asked *asked)
 	if (fd < 0)
 		return fd;
 	family = family_of(fd);
-	r = family < 0		  ? family
-	    : family != AF_UNIX ? -EACCES
+	r = family < 0                            ? family
+	    : family != AF_UNIX                   ? -EACCES
 	    : listen(fd, (int)asked->args[1]) < 0 ? -errno
 						  : 0;
 	(void)close(fd);

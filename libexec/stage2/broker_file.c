@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * T-16. Modes, owners and times: Landlock does not know them, and a path that a filter cannot see
- * decides. Init resolves the path as the process would, holds the place, and changes it only if some
- * grant lets the command write there.
+ * decides. Init resolves the path as the process would, holds the place, and changes it only if
+ * some grant lets the command write there.
  */
 #include "broker.h"
 

@@ -14,10 +14,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
 
-#define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))
+#define NAMESPACES KODA_NAMESPACES
+_Static_assert(sizeof(namespaces) / sizeof(namespaces[0]) == NAMESPACES, "one number for each");
 
 /* The first ones are not those either in which the view was built. */
 #define NAMESPACES_SECLUDED 2
@@ -27,6 +29,7 @@ static const char *const namespaces[] = { "user", "mnt", "pid", "net", "ipc", "u
 
 static ino_t outside[NAMESPACES];
 static ino_t of_view[NAMESPACES_SECLUDED];
+static bool open_view;
 
 static ino_t namespace_inode(const char *name)
 {
@@ -43,6 +46,23 @@ void koda_check_remember_namespaces(void)
 {
 	for (size_t i = 0; i < NAMESPACES; i++)
 		outside[i] = namespace_inode(namespaces[i]);
+}
+
+void koda_check_tell_namespaces(uint64_t ret_inodes[KODA_NAMESPACES])
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		ret_inodes[i] = outside[i];
+}
+
+void koda_check_take_namespaces(const uint64_t inodes[KODA_NAMESPACES])
+{
+	for (size_t i = 0; i < NAMESPACES; i++)
+		outside[i] = inodes[i];
+}
+
+void koda_check_open_view(void)
+{
+	open_view = true;
 }
 
 void koda_check_remember_view(void)
@@ -135,6 +155,30 @@ static void check_denied_read(const char *path)
 		koda_stage2_fail("self-check: cannot try to read", path, errno);
 }
 
+/* T-34. Descriptors leave a view by sockets that others can find, so none may be made where others
+ * look. */
+static void check_no_socket(const char *dir)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (at < 0 && errno == ENOTDIR)
+		return;
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/.koda-canary",
+		       at);
+	if (at < 0 || fd < 0)
+		koda_stage2_fail("self-check: cannot try to make a socket in", dir, errno);
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+		(void)unlinkat(at, ".koda-canary", 0);
+		koda_stage2_fail("self-check: a socket can be made in", dir, 0);
+	}
+	if (errno != EROFS && errno != EACCES && errno != EPERM)
+		koda_stage2_fail("self-check: cannot try to make a socket in", dir, errno);
+	(void)close(at);
+	(void)close(fd);
+}
+
 static void check_denied(const struct plan *plan)
 {
 	struct koda_op op;
@@ -145,6 +189,8 @@ static void check_denied(const struct plan *plan)
 			check_denied_write(op.text1.ptr);
 		else if (op.kind == KODA_OP_DENIED_READ)
 			check_denied_read(op.text1.ptr);
+		else if (open_view && op.kind == KODA_OP_WRITABLE && !(op.flags & KODA_OP_LATE))
+			check_no_socket(op.text1.ptr);
 	}
 }
 
@@ -177,7 +223,7 @@ void koda_check_locked(const struct plan *plan)
 		if (namespace_inode(namespaces[i]) == outside[i])
 			koda_stage2_fail("self-check: still in the host's namespace", namespaces[i],
 					 0);
-	for (size_t i = 0; i < NAMESPACES_SECLUDED; i++)
+	for (size_t i = 0; i < NAMESPACES_SECLUDED && !open_view; i++)
 		if (namespace_inode(namespaces[i]) == of_view[i])
 			koda_stage2_fail("self-check: still where the view was built",
 					 namespaces[i], 0);

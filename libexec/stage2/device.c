@@ -5,12 +5,12 @@
 #include "sys.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
-static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
+const char *const koda_device_nodes[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+					  "/dev/urandom", "/dev/tty",  NULL };
 
-#define NODES (sizeof(nodes) / sizeof(nodes[0]))
+#define NODES (sizeof(koda_device_nodes) / sizeof(koda_device_nodes[0]) - 1)
 
 static int node_trees[NODES];
 static int dev_tree;
@@ -20,10 +20,9 @@ static int proc_tree;
 static void clone_nodes(void)
 {
 	for (size_t i = 0; i < NODES; i++) {
-		char path[32];
+		const char *path = koda_device_nodes[i];
 		struct stat st;
 
-		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
 		node_trees[i] = sys_open_tree(
 			AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 		if (node_trees[i] < 0 || fstat(node_trees[i], &st) < 0)
@@ -71,10 +70,7 @@ void koda_device_make(void)
 {
 	koda_tree_attach(dev_tree, "/dev", true, 0);
 	for (size_t i = 0; i < NODES; i++) {
-		char path[32];
-
-		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		koda_tree_attach(node_trees[i], path, false, 0);
+		koda_tree_attach(node_trees[i], koda_device_nodes[i], false, 0);
 		(void)close(node_trees[i]);
 	}
 	koda_tree_attach(pts_tree, "/dev/pts", true, 0);

@@ -9,7 +9,6 @@
 #include "wire/report.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 /* What only a view could do would be left undone. */
@@ -59,14 +58,14 @@ static void guard(pid_t init, int pidfd, int bond)
 
 	check_plan(&plan);
 	memset(&go, 0, sizeof(go));
-	go.cgroup = koda_cgroup_open(&plan, init);
+	go.cgroup = koda_cgroup_open(&plan, init, 0);
 	koda_scratch_make(&plan);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	koda_guard_watch(init, pidfd);
 }
 
-int koda_fence_main(void)
+void koda_fence_guard(void)
 {
 	pid_t init;
 	int pidfd;
@@ -77,13 +76,8 @@ int koda_fence_main(void)
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	if (koda_guard_wait())
+	if (koda_guardian_wait_for_plan())
 		guard(init, pidfd, bond);
 	/* Init too, if it is still there. */
 	(void)koda_family_end(NULL);
-	if (koda_cgroup_report())
-		koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
-	koda_cgroup_close();
-	koda_scratch_remove();
-	return 0;
 }

@@ -148,8 +148,7 @@ static _Noreturn void serve(int signals, int guardian_fd)
 {
 	for (;;) {
 		struct pollfd polled[2 + KODA_BROKER_POLLED] = {
-			{ .fd = signals, .events = POLLIN },
-			{ .fd = guardian_fd, .events = POLLIN }
+			{ .fd = signals, .events = POLLIN }, { .fd = guardian_fd, .events = POLLIN }
 		};
 		int watch = koda_watch_ms();
 		int broker;

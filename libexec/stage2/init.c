@@ -36,7 +36,7 @@ static void raise_loopback(void)
 
 /* T-33. The one way out begins here: a socket in this namespace that somebody outside accepts on.
  */
-static void open_way_out(const struct plan *plan)
+void koda_init_open_way_out(const struct plan *plan)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -75,6 +75,16 @@ static void reap(pid_t command)
 	}
 }
 
+/* A signal that the guardian cannot send itself; else the guardian is gone. */
+static void obey(pid_t command, int guardian_fd)
+{
+	unsigned char number;
+
+	if (read(guardian_fd, &number, 1) != 1)
+		_exit(1);
+	(void)kill(-command, number);
+}
+
 static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
@@ -86,8 +96,8 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 		if (poll(polled, 2, koda_watch_ms()) < 0 && errno != EINTR)
 			_exit(1);
 		koda_watch_look();
-		if (polled[1].revents) /* the guardian is gone */
-			_exit(1);
+		if (polled[1].revents)
+			obey(command, guardian_fd);
 		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
 			continue;
 		if (info.ssi_signo == SIGCHLD)
@@ -127,31 +137,17 @@ static void prepare(uid_t user, gid_t group)
 	raise_loopback();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);
+	koda_report_send(KODA_REPORT_READY, KODA_REPORT_READY_LOCKED, 0, "", "");
 }
 
-_Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
+_Noreturn void koda_init_run(const struct plan *plan, uid_t user, bool group)
 {
-	struct plan plan;
-	struct go go;
 	sigset_t all;
 	pid_t command;
 	int signals;
 
-	prepare(user, group);
-	go = wait_for_guardian(guardian_fd);
-	plan = koda_plan_load();
-	koda_view_build(&plan, &go);
-	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
-	 * bond with the guardian takes its place. */
-	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
-	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
-		koda_stage2_fail("close descriptors", "", errno);
-	open_way_out(&plan);
-	/* Before there is a command: once it runs, nothing may fail any more. */
-	koda_check_remember_view();
-	koda_user_seclude(user, group);
 	/* In the view that the command has: what is opened in another has no path there. */
-	koda_terminal_open(&plan);
+	koda_terminal_open(plan);
 	tie_to_guardian();
 	koda_lock_privileges();
 	(void)sigfillset(&all);
@@ -162,9 +158,30 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 	if (command < 0)
 		koda_stage2_fail("start the command's process", "", errno);
 	if (command == 0)
-		koda_command_main(&plan);
+		koda_command_main(plan);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	koda_watch_start(&plan, user == 0 && !go.cgroup, !go.cgroup);
+	koda_watch_start(plan, user == 0 && !group, !group);
 	serve(command, signals, KODA_STAGE2_LIFE_FD);
+}
+
+_Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
+{
+	struct plan plan;
+	struct go go;
+
+	prepare(user, group);
+	go = wait_for_guardian(guardian_fd);
+	plan = koda_plan_load();
+	koda_view_build(&plan, &go);
+	/* Detached trees, mount points: all are done with. The lifeline's number is free, and the
+	 * bond with the guardian takes its place. */
+	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
+	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
+		koda_stage2_fail("close descriptors", "", errno);
+	koda_init_open_way_out(&plan);
+	/* Before there is a command: once it runs, nothing may fail any more. */
+	koda_check_remember_view();
+	koda_user_seclude(user, group);
+	koda_init_run(&plan, user, go.cgroup);
 }

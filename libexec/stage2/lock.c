@@ -100,6 +100,29 @@ static int open_exact(const struct koda_op *op)
 	return fd;
 }
 
+#define RIGHT_MAKE_SOCK (1ULL << 9)
+
+static bool no_sockets;
+
+void koda_lock_no_sockets(void)
+{
+	no_sockets = true;
+}
+
+/* Is a tree of the host at path, or below it? Rights reach down. */
+static bool has_host_tree(const struct plan *plan, struct koda_span path)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_WRITABLE && !(op.flags & KODA_OP_LATE) &&
+		    op.text1.len >= path.len && memcmp(op.text1.ptr, path.ptr, path.len) == 0 &&
+		    (op.text1.ptr[path.len] == '/' || op.text1.ptr[path.len] == '\0'))
+			return true;
+	return false;
+}
+
 static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 {
 	/* Rights that only make sense for directories are refused on files. */
@@ -107,7 +130,7 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	struct sys_landlock_path rule = { .allowed_access = op->n1 & handled };
 	struct stat st;
 	int fd = op->flags & KODA_OP_EXACT ? open_exact(op)
-					    : open(op->text1.ptr, O_PATH | O_CLOEXEC);
+					   : open(op->text1.ptr, O_PATH | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOENT)
 		return; /* nothing there to grant */
@@ -147,8 +170,11 @@ void koda_lock_landlock(const struct plan *plan)
 	if (ruleset < 0)
 		koda_stage2_fail("create a Landlock ruleset", "", errno);
 	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
-		if (op.kind == KODA_OP_LANDLOCK)
+		if (op.kind == KODA_OP_LANDLOCK) {
+			if (no_sockets && has_host_tree(plan, op.text1))
+				op.n1 &= ~RIGHT_MAKE_SOCK;
 			add_rule(ruleset, &op, set.handled_access_fs);
+		}
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		koda_stage2_fail("enter the Landlock domain", "", errno);
 	(void)close(ruleset);

@@ -7,6 +7,7 @@
 #include "stage2.h"
 
 #include "sys.h"
+#include "wire/bwrap.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -62,10 +63,10 @@ struct plan koda_plan_load(void)
 	return plan;
 }
 
-/* Nothing but 0-2, status and lifeline may come along, and none of ours may pass an exec. */
-static void tidy_descriptors(void)
+/* Nothing but 0-2 and those up to last may come along, and none of ours may pass an exec. */
+static void tidy_descriptors(unsigned int last)
 {
-	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
+	if (syscall(SYS_close_range, last + 1, ~0U, 0) < 0 ||
 	    fcntl(KODA_STAGE2_STATUS_FD, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(KODA_STAGE2_LIFE_FD, F_SETFD, FD_CLOEXEC) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
@@ -125,7 +126,7 @@ void koda_guard_watch(pid_t init, int pidfd)
 }
 
 /* The plan is being made while the namespaces are. False: there will be none. */
-bool koda_guard_wait(void)
+bool koda_guardian_wait_for_plan(void)
 {
 	unsigned char message = KODA_LIFE_PLAN;
 	ssize_t n;
@@ -144,46 +145,60 @@ static void guard(pid_t init, int pidfd, int bond)
 
 	koda_hold_all(&plan);
 	koda_cache_hold(&plan, &go);
-	go.cgroup = koda_cgroup_open(&plan, init);
+	go.cgroup = koda_cgroup_open(&plan, init, 0);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	koda_guard_watch(init, pidfd);
 }
 
-int main(int argc, char **argv)
+/* Namespaces of our own making. */
+static void guard_native(void)
 {
-	sigset_t all;
-	pid_t init;
 	int pidfd;
 	int bond;
+	pid_t init = start_init(&pidfd, &bond);
 
+	/* The command's streams must end when the command does, not when we do. */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	if (koda_guardian_wait_for_plan())
+		guard(init, pidfd, bond);
+	else
+		(void)kill(init, SIGKILL);
+	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	const char *part = argc > 1 ? argv[1] : "";
+	bool bwrap = strcmp(part, KODA_STAGE2_BWRAP) == 0;
+	sigset_t all;
+
+	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
+		koda_inside_main();
 	guardian = getpid();
-	tidy_descriptors();
+	tidy_descriptors(bwrap ? KODA_BWRAP_ARGS_FD : KODA_STAGE2_LIFE_FD);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	koda_fenced = argc == 2 && strcmp(argv[1], KODA_STAGE2_LANDLOCK) == 0;
-	if (koda_fenced)
-		return koda_fence_main();
+	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
 	koda_check_remember_namespaces();
-	init = start_init(&pidfd, &bond);
-	/* The command's streams must end when the command does, not when we do. */
-	for (int fd = 0; fd <= 2; fd++)
-		(void)close(fd);
-	if (koda_guard_wait())
-		guard(init, pidfd, bond);
+	if (koda_fenced)
+		koda_fence_guard();
+	else if (bwrap)
+		koda_bwrap_guard();
 	else
-		(void)kill(init, SIGKILL);
-	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
-		;
+		guard_native();
 	/* Init was in the group and could not tell. */
 	if (koda_cgroup_report())
 		koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 	koda_cgroup_close();
 	koda_cache_undo();
 	koda_hold_undo();
+	koda_scratch_remove();
 	return 0;
 }

@@ -41,15 +41,13 @@ void koda_hold_undo(void);
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(void);
 
-/* The guardian's part that is the same with and without namespaces (main.c). The plan is being
- * made while init gets ready: false if there will be none. Then signals are passed on until the
- * lifeline or init ends; init is dead afterwards. */
-bool koda_guard_wait(void);
+/* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
 void koda_guard_watch(pid_t init, int pidfd);
 
-/* The same roles without namespaces: the guardian's main function, what ends a tree of processes
- * (family.c), the command's temporary directory (scratch.c). */
-int koda_fence_main(void);
+/* Without namespaces: the guardian from init to the end of everything (fence.c), init
+ * (fence_init.c), what ends a tree of processes (family.c), the command's temporary directory
+ * (scratch.c). */
+void koda_fence_guard(void);
 _Noreturn void koda_fence_init(int guardian_fd);
 /* The guardian and init end each other's children. From here on everything below this process can
  * be ended at once, if Landlock knows signals, and else one by one. */
@@ -82,9 +80,9 @@ void koda_cache_hold(const struct plan *plan, struct go *ret_go);
  * look into, and so could not remove. */
 void koda_cache_undo(void);
 
-/* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
- * the plan has none or it cannot be made. */
-bool koda_cgroup_open(const struct plan *plan, pid_t init);
+/* The command's control group (cgroup.c), made by the guardian, which moves init there, and others
+ * beside it. False if the plan has none or it cannot be made. */
+bool koda_cgroup_open(const struct plan *plan, pid_t init, unsigned int others);
 /* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
@@ -93,10 +91,25 @@ void koda_cgroup_close(void);
  * on when guardian_fd has a struct go. */
 _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 
+/* From a finished view on (init.c): terminal, privileges, the command, and whatever happens until
+ * it has ended. group: there is a control group, and nothing needs to be watched. */
+void koda_init_open_way_out(const struct plan *plan);
+_Noreturn void koda_init_run(const struct plan *plan, uid_t user, bool group);
+
+/* Where bubblewrap makes the namespaces (bwrap.c, inside.c): the guardian's part after the plan has
+ * come, and the first process inside. */
+bool koda_guardian_wait_for_plan(void);
+void koda_bwrap_guard(void);
+_Noreturn void koda_inside_main(void);
+/* The view must be the one that the plan describes, whoever made it (inspect.c). */
+void koda_inspect_view(const struct plan *plan);
+
 /* User namespaces (user.c): the same user and group inside as outside, and nobody else; a copy of
  * the view in which every mount is locked to what it covers. */
 void koda_user_map(uid_t uid, gid_t gid);
 void koda_user_seclude(uid_t uid, gid_t gid);
+/* The same, but false if this process may not. */
+bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The command's own terminal, if the plan has one (terminal.c): init makes it and puts it in the
  * place of its streams, the command takes control of it. */
@@ -121,6 +134,8 @@ void koda_lock_limits(const struct plan *plan);
 void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
 void koda_lock_landlock(const struct plan *plan);
+/* From now on no socket is to be made in a tree of the host. */
+void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
 /* The second filter; the descriptor on which calls wait to be answered. */
 int koda_lock_asked(const struct plan *plan);
@@ -134,6 +149,12 @@ int koda_check_open(void);
 void koda_check_fenced(const struct plan *plan, int status, bool bounded);
 /* Remembers the namespaces of the guardian, to be compared with later. */
 void koda_check_remember_namespaces(void);
+/* The same, from one process of ours to another. */
+#define KODA_NAMESPACES 7
+void koda_check_tell_namespaces(uint64_t ret_inodes[KODA_NAMESPACES]);
+void koda_check_take_namespaces(const uint64_t inodes[KODA_NAMESPACES]);
+/* The view cannot be locked: that no socket can be made in it is checked instead. */
+void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 

@@ -39,6 +39,9 @@ bool koda_tree_is_directory(int fd);
 /* The copy-on-write view of a cache: in this slot, or an empty directory (cache.c). */
 int koda_cache_tree(const struct koda_op *op, int slot);
 
+/* The nodes of /dev, NULL-terminated (device.c). */
+extern const char *const koda_device_nodes[];
+
 /* device.c: what is mounted later is made while the host's /dev is still there. */
 void koda_device_prepare(void);
 void koda_device_make(void);

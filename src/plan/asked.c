@@ -17,14 +17,29 @@
 #include <sys/syscall.h>
 
 #define REFUSE(error) (SECCOMP_RET_ERRNO | (unsigned int)(error))
-#define LOAD(field)   { BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, field) }
+#define LOAD(field)                                                                                \
+	{                                                                                          \
+		BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, field) \
+	}
 /* The kernel takes these arguments as int: the low half. */
-#define ARG(n)             LOAD(args[n])
-#define IS(value, yes, no) { BPF_JMP | BPF_JEQ | BPF_K, yes, no, (unsigned int)(value) }
-#define HAS(bits, yes, no) { BPF_JMP | BPF_JSET | BPF_K, yes, no, (unsigned int)(bits) }
-#define MASK(bits)         { BPF_ALU | BPF_AND | BPF_K, 0, 0, (unsigned int)(bits) }
-#define ANSWER(action)     { BPF_RET | BPF_K, 0, 0, (action) }
-#define ALLOW              SECCOMP_RET_ALLOW
+#define ARG(n) LOAD(args[n])
+#define IS(value, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JEQ | BPF_K, yes, no, (unsigned int)(value)                          \
+	}
+#define HAS(bits, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JSET | BPF_K, yes, no, (unsigned int)(bits)                          \
+	}
+#define MASK(bits)                                                                                 \
+	{                                                                                          \
+		BPF_ALU | BPF_AND | BPF_K, 0, 0, (unsigned int)(bits)                              \
+	}
+#define ANSWER(action)                                                                             \
+	{                                                                                          \
+		BPF_RET | BPF_K, 0, 0, (action)                                                    \
+	}
+#define ALLOW SECCOMP_RET_ALLOW
 
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
@@ -35,10 +50,10 @@
 
 /* Init does these, if they are about what the command may change or reach. */
 static const unsigned int asked[] = {
-	SYS_connect,  SYS_listen,   SYS_fchmod,    SYS_fchmodat, FCHMODAT2,
-	SYS_fchown,   SYS_fchownat, SYS_utimensat,
+	SYS_connect, SYS_listen, SYS_fchmod,   SYS_fchmodat,
+	FCHMODAT2,   SYS_fchown, SYS_fchownat, SYS_utimensat,
 #ifdef SYS_chmod
-	SYS_chmod,    SYS_chown,    SYS_lchown,
+	SYS_chmod,   SYS_chown,  SYS_lchown,
 #endif
 };
 
@@ -138,7 +153,8 @@ static const struct sock_filter on_prlimit[] = {
 	IS(0, 5, 0),
 	ARG(2),
 	IS(0, 0, 2),
-	{ BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, args[2]) + 4 },
+	{ BPF_LD | BPF_W | BPF_ABS, 0, 0,
+	  (unsigned int)offsetof(struct seccomp_data, args[2]) + 4 },
 	IS(0, 1, 0),
 	ANSWER(REFUSE(EPERM)),
 	ANSWER(ALLOW),

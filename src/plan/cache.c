@@ -148,10 +148,11 @@ int koda_plan_close_copy(const struct koda_copy *copy, struct koda_span path,
 	return koda_plan_add(copy->plan, &op, why, copy->err);
 }
 
-int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path, const char *why)
+int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path, uint32_t flags,
+			   const char *why)
 {
 	const struct koda_op op = { .kind = KODA_OP_MASK,
-				    .flags = KODA_OP_FLEETING,
+				    .flags = flags | KODA_OP_FLEETING,
 				    .text1 = path };
 
 	if (koda_set_add(copy->mounted, path, NULL) < 0)

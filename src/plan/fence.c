@@ -20,20 +20,13 @@ static const struct {
 	const char *path;
 	uint64_t rights;
 } common[] = {
-	{ "/dev/null", RIGHTS_DEVICE },
-	{ "/dev/zero", RIGHTS_DEVICE },
-	{ "/dev/full", RIGHTS_DEVICE },
-	{ "/dev/random", RIGHTS_DEVICE },
-	{ "/dev/urandom", RIGHTS_DEVICE },
-	{ "/dev/tty", RIGHTS_DEVICE },
-	{ "/proc/cpuinfo", RIGHTS_READ },
-	{ "/proc/meminfo", RIGHTS_READ },
-	{ "/proc/stat", RIGHTS_READ },
-	{ "/proc/loadavg", RIGHTS_READ },
-	{ "/proc/uptime", RIGHTS_READ },
-	{ "/proc/version", RIGHTS_READ },
-	{ "/proc/filesystems", RIGHTS_READ },
-	{ "/proc/sys", RIGHTS_READ },
+	{ "/dev/null", RIGHTS_DEVICE },       { "/dev/zero", RIGHTS_DEVICE },
+	{ "/dev/full", RIGHTS_DEVICE },       { "/dev/random", RIGHTS_DEVICE },
+	{ "/dev/urandom", RIGHTS_DEVICE },    { "/dev/tty", RIGHTS_DEVICE },
+	{ "/proc/cpuinfo", RIGHTS_READ },     { "/proc/meminfo", RIGHTS_READ },
+	{ "/proc/stat", RIGHTS_READ },        { "/proc/loadavg", RIGHTS_READ },
+	{ "/proc/uptime", RIGHTS_READ },      { "/proc/version", RIGHTS_READ },
+	{ "/proc/filesystems", RIGHTS_READ }, { "/proc/sys", RIGHTS_READ },
 };
 
 static int add_grant(struct koda_plan *plan, const char *path, uint64_t rights,

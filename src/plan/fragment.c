@@ -10,8 +10,8 @@
  *   grant  every allowing edge that is no rim, and every allowed entry of a rim directory
  *
  * Nothing can be made in, removed from or renamed in a rim directory of writing: a right to do so
- * would hold for the denied thing below it as well. That keeps what is protected where it is (T-11),
- * and also its siblings from having company.
+ * would hold for the denied thing below it as well. That keeps what is protected where it is
+ * (T-11), and also its siblings from having company.
  */
 #include "plan/plan.h"
 

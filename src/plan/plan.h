@@ -138,9 +138,9 @@ KODA_CHECK int koda_plan_cache(const struct koda_copy *copy, struct koda_span ca
 /* Closes path inside a copy by kind, READONLY or MASK. */
 KODA_CHECK int koda_plan_close_copy(const struct koda_copy *copy, struct koda_span path,
 				    enum koda_op_kind kind, const char *why);
-/* Hides what may be gone, or not there yet, when its turn comes. */
+/* Hides what may be gone, or not there yet, when its turn comes; flags: KODA_OP_DIRECTORY or 0. */
 KODA_CHECK int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path,
-				      const char *why);
+				      uint32_t flags, const char *why);
 /* Will copies be kept below path? Then it is there by the time the view is made. */
 bool koda_plan_is_store(const struct koda_plan_request *request, struct koda_span path);
 KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,

@@ -76,7 +76,9 @@ static int add(struct planner *p, enum koda_op_kind kind, struct koda_span path,
 
 	if (r < 0)
 		return koda_fail_room(p->err, r, "the list of mounts");
-	if (look) {
+	if (kind == KODA_OP_MASK) {
+		op.flags = look && look->thing == KODA_THING_DIR ? KODA_OP_DIRECTORY : 0;
+	} else if (look) {
 		op.n1 = look->dev;
 		op.n2 = look->ino;
 	}
@@ -198,7 +200,7 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 	if (look->thing == KODA_THING_MISSING || (look->neutral && neutral_contents(reason)))
 		return reserve(p, path, state, reason, why);
 	if (state == STATE_HIDDEN)
-		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
+		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, look, why);
 	return add(p, KODA_OP_READONLY, path, look, why);
 }
 
@@ -247,12 +249,12 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 		return plan_in_copy(p, path, state, &look, has_hole, why);
 	if (look.thing == KODA_THING_MISSING && state == STATE_HIDDEN &&
 	    koda_plan_is_store(p->request, path))
-		return koda_plan_mask_loosely(&p->copy, path, why);
+		return koda_plan_mask_loosely(&p->copy, path, KODA_OP_DIRECTORY, why);
 	/* Elsewhere nothing can be created, and a link leads to where its own rule holds. */
 	if (look.thing == KODA_THING_MISSING || look.thing == KODA_THING_LINK)
 		return KODA_OK;
 	if (state == STATE_HIDDEN)
-		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, NULL, why);
+		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, &look, why);
 	if (state == STATE_COPIED)
 		return koda_plan_cache(&p->copy, path, &look);
 	if (state == STATE_WRITABLE)
@@ -315,7 +317,7 @@ static int plan_sockets(struct planner *p)
 		if (r == KODA_OK)
 			r = anchor(p, path, "a socket of the host");
 		if (r == KODA_OK)
-			r = koda_plan_mask_loosely(&p->copy, path, "a socket of the host");
+			r = koda_plan_mask_loosely(&p->copy, path, 0, "a socket of the host");
 		r = r > 0 ? KODA_OK : r;
 	}
 	return r;

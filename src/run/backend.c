@@ -12,7 +12,7 @@ static const struct {
 } rungs[KODA_BACKEND_COUNT] = {
 	[KODA_BACKEND_AUTO] = { "auto", NULL },
 	[KODA_BACKEND_NATIVE] = { "native", &koda_backend_native },
-	[KODA_BACKEND_BWRAP] = { "bwrap", NULL },
+	[KODA_BACKEND_BWRAP] = { "bwrap", &koda_backend_bwrap },
 	[KODA_BACKEND_LANDLOCK] = { "landlock", &koda_backend_landlock },
 };
 

@@ -22,11 +22,12 @@ struct koda_launcher {
 	struct koda_proc proc;
 	struct koda_ends ends;
 	int plan_fd; /* owned; -1: none */
+	int args_fd; /* the same */
 };
 
 #define KODA_LAUNCHER_INIT                                                                         \
 	{                                                                                          \
-		.proc = KODA_PROC_INIT, .ends = KODA_ENDS_INIT, .plan_fd = -1                      \
+		.proc = KODA_PROC_INIT, .ends = KODA_ENDS_INIT, .plan_fd = -1, .args_fd = -1       \
 	}
 
 struct koda_backend {
@@ -44,6 +45,7 @@ struct koda_backend {
 
 extern const struct koda_backend koda_backend_native;
 extern const struct koda_backend koda_backend_landlock;
+extern const struct koda_backend koda_backend_bwrap;
 extern const struct koda_backend koda_backend_none; /* no sandbox at all */
 
 /* The backend of that kind, which is not auto; NULL if this release has none. */
@@ -54,6 +56,9 @@ KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,
 				     const struct koda_backend *backend, struct koda_error *err);
 KODA_CHECK int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 				    struct koda_error *err);
+/* For backends whose launcher reads a plan: seals it and says so. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_launcher_send_plan(struct koda_launcher *launcher, const struct koda_plan *plan,
+				       struct koda_error *err);
 /* Ends whatever was started. */
 void koda_launcher_clear(struct koda_launcher *launcher);
 

@@ -18,6 +18,9 @@
 /* The kernel's last; a C library keeps some of them for itself. */
 #define SIGNAL_MAX 64
 
+/* How often a sandbox is made anew because something changed under it. */
+#define START_TRIES 6
+
 /* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
  * there is nothing to carry yet but what does not go through it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
@@ -85,7 +88,7 @@ static uint64_t deadline_for(const struct koda_command *command)
 	return command->started_ns + seconds * 1000000000U;
 }
 
-static struct koda_command *new_command(const struct koda_sandbox *sandbox,
+static struct koda_command *new_command(struct koda_sandbox *sandbox,
 					const struct koda_command_options *options)
 {
 	struct koda_command *command = calloc(1, sizeof(*command));
@@ -96,6 +99,7 @@ static struct koda_command *new_command(const struct koda_sandbox *sandbox,
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
+	command->sandbox = sandbox;
 	command->started_ns = koda_clock_now();
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
@@ -173,8 +177,8 @@ static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *comm
 	return KODA_OK;
 }
 
-int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		       struct koda_command **ret_command, struct koda_error *err)
+int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			struct koda_command **ret_command, struct koda_error *err)
 {
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_command *command = new_command(sandbox, options);
@@ -182,15 +186,15 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 
 	if (!command)
 		return koda_fail_nomem(err);
-	r = koda_sandbox_admit(sandbox, err);
-	if (r == KODA_OK)
-		r = check_approved(sandbox, options, err);
+	r = check_approved(sandbox, options, err);
 	if (r == KODA_OK)
 		r = allow_way_out(sandbox, command, err);
 	if (r == KODA_OK)
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	if (r == KODA_OK)
+		r = koda_sandbox_admit(sandbox, &plan, err);
 	if (r == KODA_OK)
 		r = attach(command, options, err);
 	if (r == KODA_OK)
@@ -200,6 +204,41 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 		return r;
 	}
 	command->deadline_ns = deadline_for(command);
+	*ret_command = command;
+	return KODA_OK;
+}
+
+int koda_command_settle(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+			struct koda_command **ret_command, struct koda_error *err)
+{
+	int r = KODA_E_SYS;
+
+	for (int i = 0; i < START_TRIES && r == KODA_E_SYS; i++) {
+		r = koda_command_launch(sandbox, options, ret_command, err);
+		if (r < 0)
+			return r;
+		if (koda_ladder_awaits(sandbox))
+			r = koda_ladder_await(ret_command, err);
+	}
+	return r;
+}
+
+int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		       struct koda_command **ret_command, struct koda_error *err)
+{
+	struct koda_command *command = NULL;
+	struct koda_error why = { .code = KODA_OK };
+	int r = koda_command_settle(sandbox, options, &command, &why);
+
+	if (r > 0) {
+		r = koda_ladder_descend(sandbox, options, &why, err);
+		if (r == KODA_OK)
+			r = koda_command_settle(sandbox, options, &command, err);
+	} else if (r < 0 && err) {
+		*err = why;
+	}
+	if (r < 0)
+		return r;
 	tell_start(command, sandbox);
 	*ret_command = command;
 	return KODA_OK;

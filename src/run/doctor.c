@@ -7,10 +7,10 @@
 
 #include "base/diag.h"
 #include "policy/policy.h"
-#include "run/backend.h"
+#include "run/judge.h"
+#include "run/sandbox.h"
 
 #include <errno.h>
-#include <koda/run.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -22,15 +22,9 @@ static const struct koda_finding not_started = {
 };
 static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not in this release", "" };
 
-static void find_all(struct koda_backend_state *state, struct koda_finding finding)
-{
-	for (size_t i = 0; i < KODA_CLAUSE_COUNT; i++)
-		state->findings.of[i] = finding;
-}
-
 /* The plan of trust mode auto, with a person's leave for whatever this machine lacks: what is
  * wanted is not whether auto would run, but whether anything does. */
-static int open_probe(const char *dir, const char *const *host_env,
+static int open_probe(enum koda_backend_kind kind, const char *dir, const char *const *host_env,
 		      struct koda_sandbox **ret_sandbox, struct koda_error *err)
 {
 	koda_auto_policy struct koda_policy *policy = NULL;
@@ -39,7 +33,8 @@ static int open_probe(const char *dir, const char *const *host_env,
 						.root = dir,
 						.host_env = host_env,
 						.accept = accept,
-						.accept_count = KODA_CLAUSE_COUNT };
+						.accept_count = KODA_CLAUSE_COUNT,
+						.backend = kind };
 	int r = koda_policy_for_trust(KODA_TRUST_AUTO, dir, &policy, err);
 
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
@@ -50,7 +45,7 @@ static int open_probe(const char *dir, const char *const *host_env,
 	return r < 0 ? r : koda_sandbox_open(&options, ret_sandbox, err);
 }
 
-static int run_probe(struct koda_sandbox *sandbox, struct koda_error *err)
+static int run_probe(struct koda_sandbox *sandbox, bool *ret_open_view, struct koda_error *err)
 {
 	const struct koda_command_options options = { .shell = "true", .stdio = { -1, -1, -1 } };
 	struct koda_command *command = NULL;
@@ -59,6 +54,8 @@ static int run_probe(struct koda_sandbox *sandbox, struct koda_error *err)
 
 	if (r == KODA_OK)
 		r = koda_command_wait(command, &outcome, err);
+	if (command)
+		*ret_open_view = command->open_view;
 	koda_command_free(command);
 	if (r < 0)
 		return r;
@@ -85,20 +82,28 @@ static int make_directory(char *dir, size_t size, struct koda_error *err)
 	return koda_fail_at(err, KODA_E_SYS, errno, "/tmp", "cannot make a directory to try it in");
 }
 
-static int diagnose_native(const char *const *host_env, struct koda_backend_state *state,
-			   struct koda_error *err)
+static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
+		    struct koda_backend_state *state, struct koda_error *err)
 {
+	const struct koda_backend *backend = koda_backend_of(kind);
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_machine machine;
+	bool open_view = false;
 	char dir[64];
-	int r = make_directory(dir, sizeof(dir), err);
+	int r;
 
+	state->name = koda_backend_name(kind);
+	if (!backend) {
+		(void)koda_fail(&state->why, KODA_E_UNSUPPORTED, 0, "%s", not_built.why);
+		koda_judge_all(&state->findings, not_built);
+		return KODA_OK;
+	}
+	r = make_directory(dir, sizeof(dir), err);
 	if (r < 0)
 		return r;
-	state->name = koda_backend_native.name;
-	r = open_probe(dir, host_env, &sandbox, &state->why);
+	r = open_probe(kind, dir, host_env, &sandbox, &state->why);
 	if (r == KODA_OK)
-		r = run_probe(sandbox, &state->why);
+		r = run_probe(sandbox, &open_view, &state->why);
 	koda_sandbox_close(sandbox);
 	(void)rmdir(dir);
 	state->usable = r == KODA_OK;
@@ -106,42 +111,40 @@ static int diagnose_native(const char *const *host_env, struct koda_backend_stat
 		koda_machine_glance(&machine);
 		machine.overlay = koda_machine_has_overlay();
 		machine.cgroup = koda_machine_has_cgroup();
+		machine.open_views = open_view;
 	} else {
 		koda_machine_look(&machine);
 	}
-	if (koda_backend_native.judge(&machine, &state->findings) && !state->usable)
-		find_all(state, not_started);
+	if (backend->judge(&machine, &state->findings) && !state->usable)
+		koda_judge_all(&state->findings, not_started);
 	return r == KODA_E_NOMEM ? koda_fail_nomem(err) : KODA_OK;
 }
 
 int koda_diagnose(const char *const *host_env, struct koda_diagnosis *ret_diagnosis,
 		  struct koda_error *err)
 {
-	static const char *const later[] = { "bwrap", "landlock" };
 	struct koda_diagnosis *d = ret_diagnosis;
 	struct utsname names;
+	int r = KODA_OK;
 
 	*d = (struct koda_diagnosis){ .count = 0 };
 	if (uname(&names) == 0)
 		memcpy(d->kernel, names.release, sizeof(d->kernel));
-	for (size_t i = 0; i < KODA_ARRAY_LEN(later); i++) {
-		struct koda_backend_state *state = &d->backends[1 + i];
-
-		state->name = later[i];
-		(void)koda_fail(&state->why, KODA_E_UNSUPPORTED, 0, "%s", not_built.why);
-		find_all(state, not_built);
-	}
-	d->count = 1 + KODA_ARRAY_LEN(later);
-	return diagnose_native(host_env, &d->backends[0], err);
+	for (int kind = KODA_BACKEND_NATIVE; kind < KODA_BACKEND_COUNT && r == KODA_OK; kind++)
+		r = diagnose((enum koda_backend_kind)kind, host_env, &d->backends[d->count++], err);
+	return r;
 }
 
 bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis)
 {
-	const struct koda_backend_state *state = &diagnosis->backends[0];
-	bool sound = diagnosis->count > 0 && state->usable;
+	size_t at = 0;
+	bool sound = true;
 
-	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
-		sound = sound && (!koda_clause_contains((enum koda_clause)i) ||
-				  state->findings.of[i].grip == KODA_GRIP_ENFORCED);
-	return sound;
+	while (at < diagnosis->count && !diagnosis->backends[at].usable)
+		at++;
+	for (int i = 0; i < KODA_CLAUSE_COUNT && at < diagnosis->count; i++)
+		sound = sound &&
+			(!koda_clause_contains((enum koda_clause)i) ||
+			 diagnosis->backends[at].findings.of[i].grip == KODA_GRIP_ENFORCED);
+	return sound && at < diagnosis->count;
 }

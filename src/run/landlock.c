@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The landlock backend, for machines without namespaces, as most containers are. The launcher grants
- * the command what survives of the file system after all denies, keeps it from signalling and tracing
- * anybody else, and does its connections for it. What that cannot hold is said here.
+ * The landlock backend, for machines without namespaces, as most containers are. The launcher
+ * grants the command what survives of the file system after all denies, keeps it from signalling
+ * and tracing anybody else, and does its connections for it. What that cannot hold is said here.
  */
 #include "run/backend.h"
 
-#include "base/diag.h"
 #include "base/fd.h"
+#include "run/judge.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -21,47 +21,41 @@
 
 #define NAMESPACES "allow user namespaces, and use --backend native"
 
-static struct koda_finding refused(const char *why, const char *remedy)
-{
-	return (struct koda_finding){ KODA_GRIP_REFUSED, why, remedy };
-}
-
-static struct koda_finding enforced(const char *why)
-{
-	return (struct koda_finding){ KODA_GRIP_ENFORCED, why, "" };
-}
-
 /* What keeps the launcher from making any sandbox; enforced if nothing does. */
 static struct koda_finding find_obstacle(const struct koda_machine *machine)
 {
 	if (!machine->modern)
-		return refused("the kernel lacks openat2 or close_range, without which no path can "
-			       "be granted safely",
-			       "use a kernel of version 5.13 or later");
+		return koda_refused(
+			"the kernel lacks openat2 or close_range, without which no path can "
+			"be granted safely",
+			"use a kernel of version 5.13 or later");
 	if (!machine->seccomp_filter)
-		return refused("the kernel cannot filter system calls, which keeps a command off "
-			       "the network and other processes",
-			       "use a kernel that is built with CONFIG_SECCOMP_FILTER");
+		return koda_refused(
+			"the kernel cannot filter system calls, which keeps a command off "
+			"the network and other processes",
+			"use a kernel that is built with CONFIG_SECCOMP_FILTER");
 	if (machine->no_notification)
-		return refused("there is no seccomp user notification, which holds connections, "
-			       "sockets, and modes and times of files",
-			       "use a kernel of version 5.13 or later, and no filter that hides it");
+		return koda_refused(
+			"there is no seccomp user notification, which holds connections, "
+			"sockets, and modes and times of files",
+			"use a kernel of version 5.13 or later, and no filter that hides it");
 	if (machine->landlock_abi >= ABI_MOVES)
-		return enforced("");
+		return koda_enforced("");
 	if (machine->landlock_abi > 0)
-		return refused("this kernel's Landlock refuses every move between directories",
-			       "use a kernel of version 5.19 or later");
+		return koda_refused("this kernel's Landlock refuses every move between directories",
+				    "use a kernel of version 5.19 or later");
 	if (machine->landlock_errno == EOPNOTSUPP)
-		return refused("Landlock is switched off, which holds reading and writing",
-			       "add landlock to the lsm= parameter of the kernel");
+		return koda_refused("Landlock is switched off, which holds reading and writing",
+				    "add landlock to the lsm= parameter of the kernel");
 	if (machine->landlock_errno == ENOSYS)
-		return refused("the kernel has no Landlock, which holds reading and writing",
-			       "use a kernel of version 5.19 or later that is built with "
-			       "CONFIG_SECURITY_LANDLOCK");
-	return refused("a system-call filter around this process forbids Landlock, which holds "
-		       "reading and writing",
-		       "start the container or service with a seccomp profile that allows the "
-		       "landlock calls");
+		return koda_refused("the kernel has no Landlock, which holds reading and writing",
+				    "use a kernel of version 5.19 or later that is built with "
+				    "CONFIG_SECURITY_LANDLOCK");
+	return koda_refused(
+		"a system-call filter around this process forbids Landlock, which holds "
+		"reading and writing",
+		"start the container or service with a seccomp profile that allows the "
+		"landlock calls");
 }
 
 /* What an older Landlock leaves open. */
@@ -69,17 +63,16 @@ static void judge_abi(int abi, struct koda_finding *of)
 {
 	if (abi < ABI_TRUNCATE) {
 		of[KODA_CLAUSE_WRITE_OUTSIDE] = of[KODA_CLAUSE_WRITE_PROTECTED] =
-			refused("this kernel's Landlock lets every file be emptied",
-				"use a kernel of version 6.2 or later");
+			koda_refused("this kernel's Landlock lets every file be emptied",
+				     "use a kernel of version 6.2 or later");
 	}
 	if (abi < ABI_SCOPES) {
-		of[KODA_CLAUSE_PROCESSES] =
-			refused("this kernel's Landlock lets processes of the host be signalled",
-				"use a kernel of version 6.12 or later");
-		of[KODA_CLAUSE_END_OF_TREE] = (struct koda_finding){
-			KODA_GRIP_EMULATED, "what is left is looked for and ended, one by one",
-			"use a kernel of version 6.12 or later"
-		};
+		of[KODA_CLAUSE_PROCESSES] = koda_refused(
+			"this kernel's Landlock lets processes of the host be signalled",
+			"use a kernel of version 6.12 or later");
+		of[KODA_CLAUSE_END_OF_TREE] =
+			koda_emulated("what is left is looked for and ended, one by one",
+				      "use a kernel of version 6.12 or later");
 	}
 }
 
@@ -88,43 +81,35 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	const struct koda_finding obstacle = find_obstacle(machine);
 	struct koda_finding *of = ret_findings->of;
 
-	for (size_t i = 0; i < KODA_CLAUSE_COUNT; i++)
-		of[i] = obstacle;
+	koda_judge_all(ret_findings, obstacle);
 	if (obstacle.grip == KODA_GRIP_REFUSED)
 		return false;
-	of[KODA_CLAUSE_WRITE_PROTECTED] =
-		enforced("nothing can be made or removed in a directory that leads to something "
-			 "protected");
-	of[KODA_CLAUSE_HIDDEN_READS] = enforced("contents; that a hidden name exists can be seen");
+	of[KODA_CLAUSE_WRITE_PROTECTED] = koda_enforced(
+		"nothing can be made or removed in a directory that leads to something "
+		"protected");
+	of[KODA_CLAUSE_HIDDEN_READS] =
+		koda_enforced("contents; that a hidden name exists can be seen");
 	of[KODA_CLAUSE_MISSING_NAMES] =
-		refused("without a mount, a protected name that does not exist can be created "
-			"wherever nothing protected exists",
-			NAMESPACES);
-	of[KODA_CLAUSE_PRIVATE_DIRS] =
-		refused("the host's /tmp, /run and /dev/shm are closed instead of private; TMPDIR "
-			"is a directory of the command's own",
-			NAMESPACES);
+		koda_refused("without a mount, a protected name that does not exist can be created "
+			     "wherever nothing protected exists",
+			     NAMESPACES);
+	of[KODA_CLAUSE_PRIVATE_DIRS] = koda_refused(
+		"the host's /tmp, /run and /dev/shm are closed instead of private; TMPDIR "
+		"is a directory of the command's own",
+		NAMESPACES);
 	of[KODA_CLAUSE_SECOND_LAYER] =
-		refused("Landlock is the only layer that holds files", NAMESPACES);
-	of[KODA_CLAUSE_NETWORK] = enforced("the sandbox makes every connection, to the proxy");
+		koda_refused("Landlock is the only layer that holds files", NAMESPACES);
+	of[KODA_CLAUSE_NETWORK] = koda_enforced("the sandbox makes every connection, to the proxy");
 	judge_abi(machine->landlock_abi, of);
-	if (!machine->cgroup)
-		of[KODA_CLAUSE_MEMORY] = (struct koda_finding){
-			KODA_GRIP_EMULATED,
-			"the kernel limits the data of each process, the sandbox their sum",
-			"start from a session that delegates a control group (v2) with memory and "
-			"pids"
-		};
+	koda_judge_limits(machine, ret_findings);
 	/* The kernel counts all processes of the user, the host's too. */
 	if (!machine->cgroup)
-		of[KODA_CLAUSE_PROCESS_COUNT] = (struct koda_finding){
-			KODA_GRIP_EMULATED, "the sandbox counts the processes itself",
-			"start from a session that delegates a control group (v2) with memory and "
-			"pids"
-		};
-	of[KODA_CLAUSE_CPU_TIME].why = "for each process";
+		of[KODA_CLAUSE_PROCESS_COUNT] =
+			koda_emulated("the sandbox counts the processes itself",
+				      "start from a session that delegates a control group (v2) "
+				      "with memory and pids");
 	of[KODA_CLAUSE_CACHES] =
-		refused("package caches can be read, but not written", NAMESPACES);
+		koda_refused("package caches can be read, but not written", NAMESPACES);
 	return true;
 }
 
@@ -149,10 +134,5 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	return r;
 }
 
-static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
-		  struct koda_error *err)
-{
-	return koda_backend_native.launch(launcher, plan, err);
-}
-
-const struct koda_backend koda_backend_landlock = { "landlock", judge, prepare, launch };
+const struct koda_backend koda_backend_landlock = { "landlock", judge, prepare,
+						    koda_launcher_send_plan };

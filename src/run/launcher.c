@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/backend.h"
 
+#include "base/diag.h"
 #include "base/fd.h"
 #include "run/remedy.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <sys/socket.h>
 
 int koda_launcher_prepare(struct koda_launcher *launcher, const struct koda_backend *backend,
 			  struct koda_error *err)
@@ -29,6 +34,23 @@ int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan 
 	return r;
 }
 
+int koda_launcher_send_plan(struct koda_launcher *launcher, const struct koda_plan *plan,
+			    struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
+	const unsigned char message = KODA_LIFE_PLAN;
+	int r = koda_plan_encode(plan, &bytes, err);
+
+	if (r == KODA_OK)
+		r = koda_fd_seal(launcher->plan_fd, bytes.ptr, bytes.len, err);
+	koda_fd_close(&launcher->plan_fd);
+	/* If it is gone already, its report says why. */
+	if (r == KODA_OK && send(launcher->ends.life[0], &message, 1, MSG_NOSIGNAL) < 0 &&
+	    errno != EPIPE && errno != ECONNRESET)
+		r = koda_fail(err, KODA_E_SYS, errno, "cannot hand the plan over");
+	return r;
+}
+
 void koda_launcher_clear(struct koda_launcher *launcher)
 {
 	struct koda_exit ignored;
@@ -36,6 +58,7 @@ void koda_launcher_clear(struct koda_launcher *launcher)
 	/* The guardian ends the rest and tidies up; only if it does not is it killed itself. */
 	koda_ends_close(&launcher->ends);
 	koda_fd_close(&launcher->plan_fd);
+	koda_fd_close(&launcher->args_fd);
 	if (launcher->proc.pid > 0)
 		(void)!koda_proc_wait(&launcher->proc, koda_clock_now() + KODA_GUARDIAN_NS,
 				      &ignored, NULL);

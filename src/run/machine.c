@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,6 +102,31 @@ bool koda_machine_has_cgroup(void)
 	return koda_cgroup_find(KODA_CGROUP_MOUNT, KODA_CGROUP_SELF, &dir, NULL) == KODA_OK && dir;
 }
 
+int koda_machine_open_bubblewrap(enum koda_bubblewrap *ret_found)
+{
+	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap",
+					      "/bin/bwrap" };
+	enum koda_bubblewrap found = KODA_BUBBLEWRAP_MISSING;
+	int fd = -1;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(places) && fd < 0; i++) {
+		struct stat st;
+
+		fd = open(places[i], O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		/* What is looked at here is what is executed later. */
+		if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != 0 ||
+		    (st.st_mode & 022) || !(st.st_mode & 0111)) {
+			found = KODA_BUBBLEWRAP_FOREIGN;
+			koda_fd_close(&fd);
+		}
+	}
+	if (ret_found)
+		*ret_found = fd >= 0 ? KODA_BUBBLEWRAP_THERE : found;
+	return fd;
+}
+
 void koda_machine_glance(struct koda_machine *ret_machine)
 {
 	*ret_machine = (struct koda_machine){
@@ -116,10 +142,14 @@ void koda_machine_glance(struct koda_machine *ret_machine)
 
 void koda_machine_look(struct koda_machine *ret_machine)
 {
+	int fd;
+
 	koda_machine_glance(ret_machine);
 	ret_machine->modern = has_modern_calls();
 	ret_machine->seccomp_filter = has_action(SECCOMP_RET_ERRNO);
 	ret_machine->overlay = koda_machine_has_overlay();
 	ret_machine->cgroup = koda_machine_has_cgroup();
+	fd = koda_machine_open_bubblewrap(&ret_machine->bubblewrap);
+	koda_fd_close(&fd);
 	ret_machine->userns = look_at_userns(ret_machine->as_root, ret_machine->modern);
 }

@@ -19,16 +19,25 @@ enum koda_userns {
 	KODA_USERNS_APPARMOR  /* kernel.apparmor_restrict_unprivileged_userns is 1 */
 };
 
+/* The bubblewrap of this machine. */
+enum koda_bubblewrap {
+	KODA_BUBBLEWRAP_THERE = 0,
+	KODA_BUBBLEWRAP_MISSING, /* in none of the places where it is looked for */
+	KODA_BUBBLEWRAP_FOREIGN  /* not root's, or others can write to it */
+};
+
 struct koda_machine {
-	bool as_root;        /* exempt from some limits */
-	int landlock_abi;    /* 0: there is none, and then */
-	int landlock_errno;  /* says why */
-	bool modern;         /* openat2, close_range, mount_setattr */
-	bool seccomp_filter; /* system calls can be filtered */
+	bool as_root;         /* exempt from some limits */
+	int landlock_abi;     /* 0: there is none, and then */
+	int landlock_errno;   /* says why */
+	bool modern;          /* openat2, close_range, mount_setattr */
+	bool seccomp_filter;  /* system calls can be filtered */
 	bool no_notification; /* but nobody can be asked about them */
-	bool overlay;        /* overlay can be mounted in a user namespace */
-	bool cgroup;         /* a control group of its own can be made for each command */
+	bool overlay;         /* overlay can be mounted in a user namespace */
+	bool cgroup;          /* a control group of its own can be made for each command */
 	enum koda_userns userns;
+	enum koda_bubblewrap bubblewrap;
+	bool open_views; /* views made by bubblewrap cannot be locked */
 };
 
 /* Everything. */
@@ -39,5 +48,8 @@ void koda_machine_glance(struct koda_machine *ret_machine);
 /* Single facts. */
 bool koda_machine_has_overlay(void);
 bool koda_machine_has_cgroup(void);
+/* Bubblewrap, by a list of paths that nothing at run time can change; -1 if ret_found, which may be
+ * NULL, says why. The caller closes it. */
+int koda_machine_open_bubblewrap(enum koda_bubblewrap *ret_found);
 
 #endif

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #define USERNS_OFF                                                                                 \
-	"user namespaces are switched off; allow them (kernel.unprivileged_userns_clone, "         \
-	"AppArmor, "                                                                               \
-	"the container's seccomp profile)"
+	"user namespaces, which hold files, processes and network, are switched off; allow them "  \
+	"(kernel.unprivileged_userns_clone, AppArmor, the container's seccomp profile)"
 #define USERNS_NESTED                                                                              \
 	"a user namespace within one is forbidden; allow it (AppArmor, the container's seccomp "   \
 	"profile)"
@@ -28,8 +27,15 @@ static const struct {
 	{ "lock the view in namespaces of its own", EUSERS, "raise user.max_user_namespaces" },
 	{ "lock the view in namespaces of its own", ENOMEM, "free some memory" },
 	{ "lock the view in namespaces of its own", 0, USERNS_NESTED },
+	{ "bubblewrap cannot make the sandbox", 0,
+	  "see koda-sandbox doctor; bubblewrap has to be 0.6 or newer" },
+	{ "self-check: the view is not as planned", 0, "run it again" },
+	{ "bubblewrap is not installed", 0, "install the package bubblewrap" },
+	{ "bubblewrap is not root's alone", 0, "install the package bubblewrap again" },
 	{ "somebody keeps the directory locked", 0,
 	  "end the program that holds a lock (flock) on it, then run it again" },
+	{ "mount a file system for", EPERM,
+	  "a container has to show all of /proc (podman: --security-opt unmask=ALL)" },
 	{ "write", EPERM, USERNS_OFF },
 	{ "write", EACCES, USERNS_OFF },
 	{ "Landlock is not available", EOPNOTSUPP,

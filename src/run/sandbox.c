@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "base/path.h"
+#include "plan/bwrap.h"
 #include "policy/policy.h"
 #include "run/authority.h"
 #include "run/cgroup.h"
@@ -76,14 +77,15 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	sandbox->wanted = options->backend;
 	sandbox->backend = options->no_sandbox ? &koda_backend_none : koda_backend_of(first);
 	if (!sandbox->backend)
-		return koda_fail(err, KODA_E_UNSUPPORTED, 0, "the backend %s is not in this release",
-				 koda_backend_name(first));
+		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
+				 "the backend %s is not in this release", koda_backend_name(first));
 	for (size_t i = 0; i < options->accept_count; i++)
 		sandbox->accepted |= KODA_CLAUSE_BIT(options->accept[i]);
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 
-int koda_sandbox_admit(const struct koda_sandbox *sandbox, struct koda_error *err)
+int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
+		       struct koda_error *err)
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
@@ -96,6 +98,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, struct koda_error *er
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
 				 findings.of[0].why, findings.of[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
+	koda_admit_relax_plan(plan, &findings);
 	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 }
 
@@ -289,6 +292,13 @@ int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_op
 		      char **ret_text, struct koda_error *err)
 {
 	return show_plan(sandbox, options, koda_plan_print, ret_text, err);
+}
+
+int koda_sandbox_plan_bwrap(struct koda_sandbox *sandbox,
+			    const struct koda_command_options *options, char **ret_text,
+			    struct koda_error *err)
+{
+	return show_plan(sandbox, options, koda_bwrap_print, ret_text, err);
 }
 
 int koda_sandbox_plan_json(struct koda_sandbox *sandbox, const struct koda_command_options *options,

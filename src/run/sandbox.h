@@ -26,6 +26,7 @@ struct koda_sandbox {
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
 	const struct koda_backend *backend; /* that commands are started with */
+	bool proven;                        /* it works on this machine */
 	koda_clauses accepted;
 	struct koda_egress *egress; /* owned; made when it is first needed */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */
@@ -34,6 +35,8 @@ struct koda_sandbox {
 };
 
 struct koda_command {
+	struct koda_sandbox *sandbox; /* borrowed */
+	bool open_view;               /* the launcher could not lock the view */
 	struct koda_launcher launcher;
 	int stdio[3]; /* the caller's, borrowed */
 	struct koda_relay input;
@@ -74,7 +77,32 @@ void koda_command_tell(const struct koda_command *command, struct koda_event eve
 
 /* Whether anything may run in it on this machine. A launcher that starts proves most of what is
  * needed, so only the rest is looked at. Fails: UNSUPPORTED, INVALID. */
-KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, struct koda_error *err);
+KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
+				  struct koda_error *err);
+
+/* Starts a command with the sandbox's backend as it is now, and does not wait for anything. */
+KODA_CHECK int koda_command_launch(struct koda_sandbox *sandbox,
+				   const struct koda_command_options *options,
+				   struct koda_command **ret_command, struct koda_error *err);
+/* The same, and waits for the launcher's first word where koda_ladder_awaits says so. What
+ * something that changed meanwhile has broken is tried again. 1 as koda_ladder_await gives it. */
+KODA_CHECK int koda_command_settle(struct koda_sandbox *sandbox,
+				   const struct koda_command_options *options,
+				   struct koda_command **ret_command, struct koda_error *err);
+
+/* The ladder (ladder.c). Is the launcher's first word worth waiting for? */
+bool koda_ladder_awaits(const struct koda_sandbox *sandbox);
+/* Waits for it. 1 if this machine is not fit for the first rung and nobody chose it; SYS if
+ * something changed meanwhile. In both cases nothing ran and the command is freed. */
+KODA_CHECK int koda_ladder_await(struct koda_command **command, struct koda_error *err);
+/* What worked does not any more: the next command begins at the top. */
+void koda_ladder_forget(struct koda_sandbox *sandbox);
+/* Chooses the next backend that works here and is good enough, by running the command's plan with a
+ * program that does nothing. why: what keeps the first from working. Fails: UNSUPPORTED, and the
+ * sandbox's backend is the first again. */
+KODA_CHECK int koda_ladder_descend(struct koda_sandbox *sandbox,
+				   const struct koda_command_options *options,
+				   const struct koda_error *why, struct koda_error *err);
 
 /* The plan for a command in this sandbox, as it is now. */
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,

@@ -228,6 +228,9 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		return count == 1 && command->policy &&
 		       open_way_out(command, koda_take_fd(&given), report.path, &outcome->setup) <
 			       0;
+	case KODA_REPORT_READY:
+		command->open_view = report.status == KODA_REPORT_READY_OPEN;
+		return false;
 	case KODA_REPORT_LIMIT:
 		reach_reported(command, &report);
 		return false;
@@ -350,6 +353,8 @@ int koda_command_wait(struct koda_command *command, struct koda_outcome *ret_out
 	if (outcome.output_dropped > 0)
 		reach(command, KODA_CEILING_OUTPUT);
 	outcome.limits = command->limits;
+	if (outcome.end == KODA_END_SETUP)
+		koda_ladder_forget(command->sandbox);
 	tell_exit(command, &outcome);
 	*ret_outcome = outcome;
 	return KODA_OK;

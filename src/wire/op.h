@@ -43,9 +43,9 @@ enum koda_op_text {
 	X(PROC, "proc", NONE, NONE)  /* a fresh /proc */                                           \
 	/* without namespaces; made and removed by the guardian, refused by init */                \
 	X(SCRATCH, "scratch", PATH, NONE) /* the command's temporary directory */                  \
-	X(SOCKET, "socket", PATH, NONE) /* nobody connects to it; n1, n2: as in the view */        \
+	X(SOCKET, "socket", PATH, NONE)   /* nobody connects to it; n1, n2: as in the view */      \
 	/* lock-down */                                                                            \
-	X(LANDLOCK, "landlock", PATH, NONE) /* n1: rights below text1, n2: inode or 0 */           \
+	X(LANDLOCK, "landlock", PATH, NONE)         /* n1: rights below text1, n2: inode or 0 */   \
 	X(RLIMIT, "rlimit", NONE, NONE)             /* flags: resource, n1: soft, n2: hard */      \
 	X(FILTER, "filter", BYTES, NONE)            /* the seccomp program */                      \
 	X(DENIED_WRITE, "denied-write", PATH, NONE) /* canary: creating below text1 fails */       \
@@ -89,6 +89,9 @@ struct koda_op {
 #define KODA_OP_ASKED 16U
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
+
+/* Flag of a mask: what it hides was a directory when planned. */
+#define KODA_OP_DIRECTORY 8U
 
 /* As they lie in the plan: header, then records of 8-byte alignment, texts behind each record. */
 struct koda_op_header {

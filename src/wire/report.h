@@ -29,6 +29,7 @@ enum koda_report_kind {
 	KODA_REPORT_TERMINAL,         /* with the controlling side of the command's terminal */
 	KODA_REPORT_LISTENER,         /* with the socket on which the way out begins; path is a
 				       * token that connections begin with, if it is not empty */
+	KODA_REPORT_READY,            /* namespaces can be had; status: enum koda_report_ready */
 	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
 };
 
@@ -36,6 +37,12 @@ enum koda_report_kind {
 enum koda_report_limit {
 	KODA_REPORT_LIMIT_PROCESSES = 1,
 	KODA_REPORT_LIMIT_MEMORY
+};
+
+/* How well. */
+enum koda_report_ready {
+	KODA_REPORT_READY_LOCKED = 0, /* the view is, or will be, locked to what it covers */
+	KODA_REPORT_READY_OPEN        /* it cannot be; nothing may leave it instead */
 };
 
 struct koda_report {

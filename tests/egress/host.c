@@ -118,7 +118,9 @@ static void expect_added(struct host *host, uint32_t id)
 
 uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
 {
-	const struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id, .flags = flags };
+	const struct koda_egress_message add = { .kind = KODA_EGRESS_ADD,
+						 .id = id,
+						 .flags = flags };
 
 	return send_add(host, &add, net);
 }

@@ -18,6 +18,7 @@ struct world {
 	unsigned int wrong;
 	unsigned int compared;
 	unsigned int refused; /* cases that did not start */
+	unsigned int unclaimed;
 };
 
 /* A name that means something to somebody, or nothing. */

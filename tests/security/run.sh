@@ -10,7 +10,8 @@
 # KODA_TEST_BACKEND names a backend to try instead of the best. Each test states what it proves by its
 # tags (clause:NAME; clause:none if it is about no clause, and backend:native if it is about how that
 # one works). On another backend only tests run of which every clause is one that the backend claims,
-# in the words of koda-sandbox doctor, to enforce; the others are not counted.
+# in the words of koda-sandbox doctor, to enforce; the others are not counted. KODA_TEST_LACK names
+# what the machine is to lack, as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
 set -euo pipefail
 
 as=$1 file=$2
@@ -60,17 +61,22 @@ CDPATH='' cd -- "$base"
 
 # unclaimed BACKEND: a filter that leaves out what the backend does not claim.
 unclaimed() {
-	"${become[@]}" "$KODA_BIN" doctor --json | python3 -c '
+	{ "${become[@]}" "${lack[@]}" "$KODA_BIN" doctor --json || true; } | python3 -c '
 import json, sys
 state = next(b for b in json.load(sys.stdin)["backends"] if b["name"] == sys.argv[1])
 if not state["usable"]:
     sys.exit("%s does not work: %s" % (sys.argv[1], state["why"]))
-print(",".join(["!backend:native"] + ["!clause:" + name for name, clause in state["clauses"].items()
-                                      if clause["grip"] != "enforced"]))' "$1"
+tags = ["backend:native"] + ["backend:locked"] * int(sys.argv[2])
+tags += ["clause:" + name for name, clause in state["clauses"].items() if clause["grip"] != "enforced"]
+print(",".join("!" + tag for tag in tags))' "$1" "$((${#lack[@]} > 0))"
 }
 
 export KODA_PROGRAM=$KODA_BIN
-filter=()
+filter=() lack=()
+if [[ ${KODA_TEST_LACK-} ]]; then
+	cp -- "$KODA_WITHOUT" "$base/without"
+	lack=("$base/without" "$KODA_TEST_LACK")
+fi
 if [[ ${KODA_TEST_BACKEND-} ]]; then
 	tags=$(unclaimed "$KODA_TEST_BACKEND") || skip_all "$KODA_TEST_BACKEND does not work here"
 	filter=(--filter-tags "$tags")
@@ -79,7 +85,7 @@ if [[ ${KODA_TEST_BACKEND-} ]]; then
 	cat >"$KODA_BIN" <<-WRAPPER
 		#!/bin/bash
 		case \${1-} in
-		run | shell | plan) exec '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${@:2}" ;;
+		run | shell | plan) exec ${lack[*]} '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${@:2}" ;;
 		esac
 		exec '$KODA_PROGRAM' "\$@"
 	WRAPPER

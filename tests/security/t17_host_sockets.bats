@@ -131,13 +131,23 @@ for i in range(200000):
 	refused abstract-connect "koda-test-$$-$BATS_TEST_NUMBER"
 }
 
-@test "twin: sockets made inside work inside" {
+# connect_to_own PATH: inside, to a socket that was made there.
+connect_to_own() {
 	run run_box python3 -c '
-import socket
+import socket, sys
 s = socket.socket(socket.AF_UNIX)
-s.bind("own")
+s.bind(sys.argv[1])
 s.listen(1)
-socket.socket(socket.AF_UNIX).connect("own")
-print("connected")'
+socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+print("connected")' "$1"
 	[[ $status -eq 0 && $output == connected ]]
+}
+
+@test "twin: sockets made inside work inside" {
+	connect_to_own /tmp/own
+}
+
+# bats test_tags=backend:locked
+@test "twin: also in the project" {
+	connect_to_own own
 }

@@ -61,6 +61,8 @@ teardown() {
 	end_background
 }
 
+# Where views cannot be locked none leaves; t49_bubblewrap.bats has that.
+# bats test_tags=backend:locked
 @test "what another sandbox covered stays covered when it has gone" {
 	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" \
 		python3 taker.py "$elsewhere/secret" >"$BATS_TEST_TMPDIR/taken" 2>&1 </dev/null 3>&- &

@@ -173,6 +173,7 @@ stays_closed() {
 	allowed create "$common/objects/twin"
 }
 
+# bats test_tags=clause:link_names
 @test "a git directory made up in the project cannot vouch for one outside" {
 	common=$main/.git gitdir=$project/fake
 	mkdir fake fake/objects fake/refs

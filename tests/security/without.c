@@ -3,6 +3,8 @@
  * without WHAT PROGRAM [ARG...]: runs a program on a machine that lacks something.
  *
  *	user-namespaces   clone3, and unshare and clone with CLONE_NEWUSER, as containers do it
+ *	own-namespaces    clone3, and a user and a mount namespace by one call to unshare: what is left
+ *	                  to bubblewrap, which asks differently, where AppArmor trusts only that
  *	landlock          its calls do not exist
  *	landlock-abi=N    the kernel says that its Landlock has this version
  */
@@ -37,6 +39,18 @@ static struct sock_filter no_userns[] = {
 	IS(SYS_clone, 0, 3),
 	LOAD(args[0]),
 	HAS(CLONE_NEWUSER, 0, 1),
+	ANSWER(SECCOMP_RET_ERRNO | EPERM),
+	ANSWER(SECCOMP_RET_ALLOW),
+};
+
+static struct sock_filter no_own_namespaces[] = {
+	LOAD(nr),
+	IS(SYS_clone3, 0, 1),
+	ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
+	IS(SYS_unshare, 0, 4),
+	LOAD(args[0]),
+	HAS(CLONE_NEWUSER, 0, 2),
+	HAS(CLONE_NEWNS, 0, 1),
 	ANSWER(SECCOMP_RET_ERRNO | EPERM),
 	ANSWER(SECCOMP_RET_ALLOW),
 };
@@ -136,6 +150,9 @@ int main(int argc, char **argv)
 		return pretend_abi((int)strtol(argv[1] + sizeof(abi) - 1, NULL, 10), argv + 2);
 	if (strcmp(argv[1], "user-namespaces") == 0)
 		(void)install(no_userns, sizeof(no_userns) / sizeof(no_userns[0]), 0);
+	else if (strcmp(argv[1], "own-namespaces") == 0)
+		(void)install(no_own_namespaces,
+			      sizeof(no_own_namespaces) / sizeof(no_own_namespaces[0]), 0);
 	else if (strcmp(argv[1], "landlock") == 0)
 		(void)install(no_landlock, sizeof(no_landlock) / sizeof(no_landlock[0]), 0);
 	else

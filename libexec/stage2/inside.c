@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-49. The first process in a sandbox that bubblewrap has made. It trusts nothing of that: the
+ * view is compared with the plan, mount by mount, before anything else is done, and the command
+ * checks itself as in every sandbox.
+ *
+ * T-34. Where it may, it moves into a copy of the view that belongs to another user namespace, as
+ * init does in a sandbox of our own. Where it may not, descriptors of this view must not leave it:
+ * no socket can then be made in a tree of the host, which is where commands of two sandboxes could
+ * meet. (Network namespaces keep them from meeting by abstract names, masks from the host's own
+ * sockets.)
+ */
+#include "inside.h"
+
+#include "sys.h"
+#include "tree.h"
+#include "wire/bwrap.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+/* The command's streams to their places; nothing of bubblewrap's stays. */
+static void take_descriptors(void)
+{
+	for (int i = 0; i < 3; i++)
+		if (dup2(KODA_INSIDE_STREAMS + i, i) < 0)
+			koda_stage2_fail("take the command's streams", "", errno);
+	if (syscall(SYS_close_range, KODA_INSIDE_STREAMS, ~0U, 0) < 0 ||
+	    fcntl(KODA_INSIDE_STATUS, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(KODA_INSIDE_BOND, F_SETFD, FD_CLOEXEC) < 0)
+		koda_stage2_fail("close descriptors", "", errno);
+	_Static_assert(KODA_INSIDE_PLAN == KODA_STAGE2_PLAN_FD &&
+			       KODA_INSIDE_STATUS == KODA_STAGE2_STATUS_FD &&
+			       KODA_INSIDE_BOND == KODA_STAGE2_LIFE_FD,
+		       "as everywhere in the launcher");
+}
+
+/* The guardian learns who we are, and tells what is outside. */
+static struct inside_go meet_guardian(void)
+{
+	const unsigned char here = 1;
+	struct inside_go go;
+
+	if (send(KODA_INSIDE_BOND, &here, 1, MSG_NOSIGNAL) != 1 ||
+	    recv(KODA_INSIDE_BOND, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
+		_exit(KODA_STAGE2_FAILED); /* it is gone */
+	return go;
+}
+
+/* T-13, T-25. With the rights that the new namespace brings: no mount of the host follows, and the
+ * host's device nodes, which root inside owns, cannot be changed. */
+static void tighten_view(void)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		koda_stage2_fail("make the mounts private", "/", errno);
+	for (const char *const *node = koda_device_nodes; *node; node++)
+		koda_tree_set(AT_FDCWD, *node, 0, MOUNT_ATTR_RDONLY, *node);
+}
+
+_Noreturn void koda_inside_main(void)
+{
+	const uid_t user = geteuid();
+	const gid_t group = getegid();
+	struct inside_go go;
+	struct plan plan;
+	sigset_t all;
+	bool locked;
+
+	take_descriptors();
+	(void)sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		koda_stage2_fail("block signals", "", errno);
+	/* It was executed by a number. */
+	(void)prctl(PR_SET_NAME, "koda-sandbox-stage2", 0, 0, 0);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		koda_stage2_fail("become undumpable", "", errno);
+	go = meet_guardian();
+	koda_check_take_namespaces(go.outside);
+	plan = koda_plan_load();
+	koda_check_remember_view();
+	locked = koda_user_try_seclude(user, group);
+	/* Only if nobody here may: that not all can because of a limit makes views of both kinds.
+	 */
+	if (!locked && errno != EPERM && errno != EACCES)
+		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
+	if (locked) {
+		tighten_view();
+	} else {
+		koda_check_open_view();
+		koda_lock_no_sockets();
+	}
+	koda_inspect_view(&plan);
+	koda_report_send(KODA_REPORT_READY,
+			 locked ? KODA_REPORT_READY_LOCKED : KODA_REPORT_READY_OPEN, 0, "", "");
+	koda_init_open_way_out(&plan);
+	koda_init_run(&plan, user, go.cgroup);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-49. A view that somebody else has made must be the one that was planned. Every mount of the
+ * plan is looked at where it must be, by a walk that follows no link: a mount begins exactly there,
+ * it is the object that was planned, and it is as closed as it must be. So a path that was changed
+ * while the view was being made, or a mount that ended up elsewhere, is noticed and not run in. And
+ * whatever else is mounted must be read-only.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+
+#define TMPFS_MAGIC 0x01021994
+#define PROC_MAGIC  0x9fa0
+#define READ_ONLY   1 /* of a mount, in statfs */
+
+#define TABLE_MAX ((size_t)16 << 20) /* of mounts, in bytes */
+
+/* What is at a path. */
+struct found {
+	bool mount; /* one begins there */
+	bool read_only;
+	long type; /* of the file system */
+	struct stat st;
+};
+
+static _Noreturn void differs(const char *path)
+{
+	koda_stage2_fail("self-check: the view is not as planned at", path, EAGAIN);
+}
+
+static struct found find(int fd, const char *path)
+{
+	struct found found = { .mount = false };
+	struct {
+		uint32_t mask, block;
+		uint64_t attributes;
+		uint64_t rest[30];
+	} more;
+	struct statfs fs;
+
+	_Static_assert(sizeof(more) == 256, "as the kernel has it");
+	if (fstat(fd, &found.st) < 0 || fstatfs(fd, &fs) < 0 ||
+	    syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0, &more) < 0)
+		koda_stage2_fail("self-check: look at", path, errno);
+	found.mount = more.attributes & 0x2000; /* STATX_ATTR_MOUNT_ROOT */
+	found.read_only = fs.f_flags & READ_ONLY;
+	found.type = (long)fs.f_type;
+	return found;
+}
+
+static bool is_planned(const struct found *found, const struct koda_op *op)
+{
+	return (op->n1 == 0 && op->n2 == 0) ||
+	       (found->st.st_dev == op->n1 && found->st.st_ino == op->n2);
+}
+
+/* Whoever has no number in this namespace. */
+#define NOBODY 65534
+
+/* T-13 what the user owns, as root does, could otherwise have its mode changed. */
+static void check_devices(void)
+{
+	for (const char *const *node = koda_device_nodes; *node; node++) {
+		int fd = koda_tree_open(*node);
+		struct found found;
+
+		if (fd < 0)
+			koda_stage2_fail("self-check: open", *node, errno);
+		found = find(fd, *node);
+		if (!found.mount || !S_ISCHR(found.st.st_mode) ||
+		    (!found.read_only && found.st.st_uid == geteuid() && geteuid() != NOBODY))
+			differs(*node);
+		(void)close(fd);
+	}
+}
+
+/* Of our own processes, and no others. */
+static void check_proc(void)
+{
+	char expected[16];
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	(void)snprintf(expected, sizeof(expected), "%d", (int)getpid());
+	self[n > 0 ? n : 0] = '\0';
+	if (strcmp(self, expected) != 0)
+		differs("/proc");
+}
+
+static bool is_as_planned(const struct koda_op *op, const struct found *found)
+{
+	const mode_t mode = found->st.st_mode & 07777;
+
+	switch (op->kind) {
+	case KODA_OP_WRITABLE:
+		return found->mount && ((op->flags & KODA_OP_LATE) || is_planned(found, op));
+	case KODA_OP_READONLY:
+	case KODA_OP_HOLE:
+		return found->mount && found->read_only && is_planned(found, op);
+	case KODA_OP_MASK:
+		return found->mount && found->read_only && mode == 0;
+	case KODA_OP_VEIL:
+		return found->mount && found->read_only && found->type == TMPFS_MAGIC &&
+		       mode == 0111;
+	case KODA_OP_TMPFS:
+		return found->mount && found->type == TMPFS_MAGIC &&
+		       (found->read_only || !(op->flags & KODA_OP_CLOSED));
+	case KODA_OP_OVERLAY:
+		return found->mount && found->type == TMPFS_MAGIC;
+	case KODA_OP_FILE:
+		return S_ISREG(found->st.st_mode) && found->type == TMPFS_MAGIC &&
+		       found->st.st_size == (off_t)op->text2.len;
+	case KODA_OP_DEV:
+		return found->mount && found->read_only && found->type == TMPFS_MAGIC;
+	case KODA_OP_PROC:
+		return found->mount && found->type == PROC_MAGIC;
+	case KODA_OP_PIN:
+	case KODA_OP_HOLD:
+	case KODA_OP_HOLD_FILE:
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
+	case KODA_OP_LANDLOCK:
+	case KODA_OP_RLIMIT:
+	case KODA_OP_FILTER:
+	case KODA_OP_DENIED_WRITE:
+	case KODA_OP_DENIED_READ:
+	case KODA_OP_CWD:
+	case KODA_OP_ENV:
+	case KODA_OP_ARG:
+	case KODA_OP_TERMINAL:
+	case KODA_OP_NET:
+	case KODA_OP_CGROUP:
+	case KODA_OP_COUNT:
+		break;
+	}
+	return true;
+}
+
+static bool is_mount(const struct koda_op *op)
+{
+	return (op->kind >= KODA_OP_WRITABLE && op->kind <= KODA_OP_PROC) &&
+	       op->kind != KODA_OP_PIN;
+}
+
+static const char *path_of(const struct koda_op *op)
+{
+	return op->kind == KODA_OP_DEV    ? "/dev"
+	       : op->kind == KODA_OP_PROC ? "/proc"
+					  : op->text1.ptr;
+}
+
+/* Is something else mounted on it later? */
+static bool is_covered(const struct plan *plan, const struct koda_op *op, size_t at)
+{
+	struct koda_op later;
+
+	while (koda_ops_next(plan->bytes, &at, &later))
+		if (is_mount(&later) && strcmp(path_of(&later), path_of(op)) == 0)
+			return true;
+	return false;
+}
+
+static void check_op(const struct koda_op *op)
+{
+	const char *path = path_of(op);
+	int fd = koda_tree_open(path);
+	struct found found;
+
+	/* What we cannot reach, the command, which may do less, cannot either. */
+	if (fd < 0 && op->kind == KODA_OP_MASK &&
+	    (errno == EACCES || (errno == ENOENT && (op->flags & KODA_OP_FLEETING))))
+		return;
+	if (fd < 0)
+		koda_stage2_fail("self-check: open", path, errno);
+	found = find(fd, path);
+	if (!is_as_planned(op, &found))
+		differs(path);
+	(void)close(fd);
+}
+
+static bool covers(const char *above, const char *path)
+{
+	size_t len = strlen(above);
+
+	return strcmp(above, "/") == 0 ||
+	       (strncmp(above, path, len) == 0 && (path[len] == '/' || path[len] == '\0'));
+}
+
+/* May the mount at path be written to? The deepest op decides, as in the view. */
+static bool may_be_writable(const struct plan *plan, const char *path)
+{
+	bool may = false;
+	size_t depth = 0;
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		const char *above = path_of(&op);
+
+		if (!is_mount(&op) || op.kind == KODA_OP_FILE || strlen(above) < depth ||
+		    !covers(above, path))
+			continue;
+		depth = strlen(above);
+		may = op.kind == KODA_OP_WRITABLE || op.kind == KODA_OP_OVERLAY ||
+		      (op.kind == KODA_OP_TMPFS && !(op.flags & KODA_OP_CLOSED)) ||
+		      (op.kind == KODA_OP_PROC && strcmp(path, "/proc") == 0) ||
+		      (op.kind == KODA_OP_DEV && strcmp(path, "/dev") != 0);
+	}
+	return may;
+}
+
+/* "\040" is a space. */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && strspn(text + 1, "01234567") >= 3) {
+			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 3;
+		} else {
+			*out++ = *text;
+		}
+	}
+	*out = '\0';
+}
+
+/* A line of the table: number, parent, device, root, mount point, options ... */
+static void check_mount(const struct plan *plan, char *line)
+{
+	char *field[6];
+	unsigned long major_number;
+	unsigned long minor_number;
+	char *colon;
+	int fd;
+
+	for (size_t i = 0; i < 6; i++)
+		field[i] = strsep(&line, " ");
+	if (!field[5])
+		koda_stage2_fail("self-check: read the table of mounts", "", 0);
+	major_number = strtoul(field[2], &colon, 10);
+	minor_number = *colon == ':' ? strtoul(colon + 1, NULL, 10) : 0;
+	unescape(field[4]);
+	if (strncmp(field[5], "rw", 2) != 0 || may_be_writable(plan, field[4]))
+		return;
+	/* Out of reach, or covered by another: then it is no way to write. */
+	fd = koda_tree_open(field[4]);
+	if (fd >= 0 && find(fd, field[4]).st.st_dev ==
+			       makedev((unsigned int)major_number, (unsigned int)minor_number))
+		differs(field[4]);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+static void check_mounts(const struct plan *plan)
+{
+	static const char table[] = "/proc/self/mountinfo";
+	char *text = malloc(TABLE_MAX + 1);
+	int fd = open(table, O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 1;
+	char *line;
+
+	if (!text || fd < 0)
+		koda_stage2_fail("self-check: read", table, errno);
+	while (n > 0 && len < TABLE_MAX) {
+		n = read(fd, text + len, TABLE_MAX - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (n != 0)
+		koda_stage2_fail("self-check: read", table, n < 0 ? errno : EFBIG);
+	(void)close(fd);
+	text[len] = '\0';
+	for (char *rest = text; (line = strsep(&rest, "\n")) && *line;)
+		check_mount(plan, line);
+	free(text);
+}
+
+void koda_inspect_view(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (!is_mount(&op) || is_covered(plan, &op, at))
+			continue;
+		check_op(&op);
+		if (op.kind == KODA_OP_DEV)
+			check_devices();
+		else if (op.kind == KODA_OP_PROC)
+			check_proc();
+	}
+	check_mounts(plan);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-16. The view of a plan, as bubblewrap is told to make it: everything read-only, then the ops in
+ * their order, parents before children, and last what is finished becomes read-only too.
+ *
+ *   overlay     an empty directory in memory: bubblewrap has no copies
+ *   late        what comes from such a directory is one itself
+ *   pin         nothing; bubblewrap follows every link
+ *
+ * Mount points are never bubblewrap's to make in a tree of the host: the plan names only what is
+ * there, the guardian makes the placeholders first, and the launcher inside looks at every mount.
+ */
+#include "plan/bwrap.h"
+
+#include "base/diag.h"
+#include "base/path.h"
+#include "wire/bwrap.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MASK_BYTES 4096
+#define VEIL_MODE  0111U
+
+/* The first failure sticks, so that callers need to look only once. */
+struct writer {
+	struct koda_buf *out;
+	const struct koda_plan *plan;
+	int data_fd;
+	int failed;
+};
+
+static void put(struct writer *w, const char *arg)
+{
+	if (w->failed == KODA_OK)
+		w->failed = koda_buf_add(w->out, arg, strlen(arg) + 1);
+}
+
+static void put_number(struct writer *w, const char *option, uint64_t number)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
+	put(w, option);
+	put(w, text);
+}
+
+static void put_mode(struct writer *w, uint64_t mode)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%04" PRIo64, mode);
+	put(w, "--perms");
+	put(w, text);
+}
+
+static void put_bind(struct writer *w, const char *option, const char *path)
+{
+	put(w, option);
+	put(w, path);
+	put(w, path);
+}
+
+static void put_tmpfs(struct writer *w, const char *path, uint64_t bytes, uint64_t mode)
+{
+	put_number(w, "--size", bytes);
+	put_mode(w, mode);
+	put(w, "--tmpfs");
+	put(w, path);
+}
+
+static void close_mount(struct writer *w, const char *path)
+{
+	put(w, "--remount-ro");
+	put(w, path);
+}
+
+/* A file with contents from the next descriptor. */
+static void put_data(struct writer *w, const char *option, uint64_t mode, const char *path)
+{
+	put_mode(w, mode);
+	put_number(w, option, (uint64_t)w->data_fd);
+	put(w, path);
+	w->data_fd++;
+}
+
+static void put_mask(struct writer *w, const struct koda_op *op)
+{
+	const char *path = op->text1.ptr;
+
+	if (koda_bwrap_wants_data(op)) {
+		put_data(w, "--ro-bind-data", 0, path);
+		return;
+	}
+	put_tmpfs(w, path, MASK_BYTES, 0);
+	close_mount(w, path);
+}
+
+/* The way through a veil to a hole is as closed as the veil: each directory on it is made so. */
+static void put_hole(struct writer *w, size_t line)
+{
+	struct koda_span hole = w->plan->lines[line].op.text1;
+	size_t veil = 0;
+
+	for (size_t i = 0; i < line; i++) {
+		const struct koda_op *op = &w->plan->lines[i].op;
+
+		if (op->kind == KODA_OP_VEIL && koda_path_covers(op->text1, hole) &&
+		    op->text1.len > veil)
+			veil = op->text1.len;
+	}
+	for (size_t i = veil + 1; veil > 0 && i < hole.len; i++) {
+		char way[KODA_PATH_MAX + 1];
+
+		if (hole.ptr[i] != '/')
+			continue;
+		memcpy(way, hole.ptr, i);
+		way[i] = '\0';
+		put_mode(w, VEIL_MODE);
+		put(w, "--dir");
+		put(w, way);
+	}
+	put_bind(w, "--ro-bind", hole.ptr);
+}
+
+/* From a view that bubblewrap has made so far nothing can be bound; what would be is a copy of a
+ * cache, which is empty, or the kernel's, which the host has too. */
+static void put_late(struct writer *w, const struct koda_op *op)
+{
+	const char *path = op->text1.ptr;
+
+	if (koda_path_covers(koda_span_of("/proc"), op->text1)) {
+		put_bind(w, "--ro-bind", path);
+	} else if (op->kind == KODA_OP_WRITABLE) {
+		put_tmpfs(w, path, KODA_OP_CACHE_BYTES, 0755);
+	} else {
+		put_tmpfs(w, path, MASK_BYTES, 0755);
+		close_mount(w, path);
+	}
+}
+
+static void put_op(struct writer *w, size_t line)
+{
+	const struct koda_op *op = &w->plan->lines[line].op;
+	const char *path = op->text1.ptr;
+
+	switch (op->kind) {
+	case KODA_OP_WRITABLE:
+	case KODA_OP_READONLY:
+		if (op->flags & KODA_OP_LATE)
+			put_late(w, op);
+		else
+			put_bind(w, op->kind == KODA_OP_WRITABLE ? "--bind" : "--ro-bind", path);
+		break;
+	case KODA_OP_HOLE:
+		put_hole(w, line);
+		break;
+	case KODA_OP_MASK:
+		put_mask(w, op);
+		break;
+	case KODA_OP_VEIL:
+	case KODA_OP_TMPFS:
+		put_tmpfs(w, path, op->n1, op->n2);
+		break;
+	case KODA_OP_OVERLAY:
+		put_tmpfs(w, path, KODA_OP_CACHE_BYTES, 0700);
+		break;
+	case KODA_OP_FILE:
+		put_data(w, "--file", op->n1, path);
+		break;
+	case KODA_OP_DEV:
+		put(w, "--dev");
+		put(w, "/dev");
+		break;
+	case KODA_OP_PROC:
+		put(w, "--proc");
+		put(w, "/proc");
+		break;
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
+	case KODA_OP_PIN:
+	case KODA_OP_HOLD:
+	case KODA_OP_HOLD_FILE:
+	case KODA_OP_LANDLOCK:
+	case KODA_OP_RLIMIT:
+	case KODA_OP_FILTER:
+	case KODA_OP_DENIED_WRITE:
+	case KODA_OP_DENIED_READ:
+	case KODA_OP_CWD:
+	case KODA_OP_ENV:
+	case KODA_OP_ARG:
+	case KODA_OP_TERMINAL:
+	case KODA_OP_NET:
+	case KODA_OP_CGROUP:
+	case KODA_OP_COUNT:
+		break;
+	}
+}
+
+/* Veils and /dev are finished: nothing is created in them any more. */
+static void close_own(struct writer *w)
+{
+	for (size_t i = 0; i < w->plan->count; i++) {
+		const struct koda_op *op = &w->plan->lines[i].op;
+
+		if (op->kind == KODA_OP_DEV)
+			close_mount(w, "/dev");
+		else if (op->kind == KODA_OP_VEIL ||
+			 (op->kind == KODA_OP_TMPFS && (op->flags & KODA_OP_CLOSED)))
+			close_mount(w, op->text1.ptr);
+	}
+}
+
+int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *out,
+		    struct koda_error *err)
+{
+	/* The first process inside is ours and reaps; it has no parent there to outlive. */
+	static const char *const frame[] = { "--unshare-user", "--unshare-pid",
+					     "--unshare-net",  "--unshare-ipc",
+					     "--unshare-uts",  "--unshare-cgroup",
+					     "--hostname",     "koda",
+					     "--as-pid-1",     "--die-with-parent" };
+	struct writer w = { .out = out, .plan = plan, .data_fd = data_fd };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
+		put(&w, frame[i]);
+	put_bind(&w, "--ro-bind", "/");
+	for (size_t i = 0; i < plan->count; i++)
+		put_op(&w, i);
+	close_own(&w);
+	put(&w, "--chdir");
+	put(&w, "/");
+	return w.failed < 0 ? koda_fail_room(err, w.failed, "the arguments") : KODA_OK;
+}
+
+/* Foreign bytes: one line per option, whatever is in them. */
+static int print_arg(struct koda_buf *out, const char *arg)
+{
+	int r = KODA_OK;
+
+	for (; *arg && r == KODA_OK; arg++) {
+		unsigned char c = (unsigned char)*arg;
+
+		if (c <= 0x20 || c == 0x7f || c == '\\')
+			r = koda_buf_addf(out, "\\x%02x", c);
+		else
+			r = koda_buf_add(out, arg, 1);
+	}
+	return r;
+}
+
+int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
+	int r = koda_bwrap_args(plan, KODA_INSIDE_DATA, &args, err);
+
+	if (r < 0)
+		return r;
+	for (size_t at = 0; at < args.len && r == KODA_OK; at += strlen(args.ptr + at) + 1) {
+		const char *arg = args.ptr + at;
+
+		if (at > 0)
+			r = koda_buf_add(out, arg[0] == '-' && arg[1] == '-' ? "\n" : " ", 1);
+		if (r == KODA_OK)
+			r = print_arg(out, arg);
+	}
+	if (r == KODA_OK)
+		r = koda_buf_add(out, "\n", 1);
+	return r < 0 ? koda_fail_room(err, r, "the listing") : KODA_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plan as arguments of bubblewrap. Bubblewrap makes the namespaces and the view; everything else
+ * in the plan is done inside, by the launcher. Only options that bubblewrap has had since 0.6 are
+ * used.
+ */
+#ifndef KODA_PLAN_BWRAP_H
+#define KODA_PLAN_BWRAP_H
+
+#include "base/buf.h"
+#include "plan/plan.h"
+
+#define KODA_BWRAP_ARGS_MAX ((size_t)16 << 20)
+
+/* Appends the arguments, each with its NUL. What needs contents (see wire/bwrap.h) is given
+ * descriptors, counted up from data_fd. A link that the plan pins is left alone: bubblewrap cannot
+ * hold it, and whoever admits the plan knows. Fails: LIMIT, NOMEM. */
+KODA_CHECK int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *out,
+			       struct koda_error *err);
+
+/* The same for people: an option and its values on each line. */
+KODA_CHECK int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out,
+				struct koda_error *err);
+
+#endif

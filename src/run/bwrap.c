@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bwrap backend: bubblewrap makes the namespaces and the view, where distributions let it and
+ * not us; our launcher does the rest, outside as guardian and inside as first process. Bubblewrap
+ * is found by a fixed list of paths and executed by the descriptor that was looked at, without an
+ * environment.
+ *
+ * What it cannot hold: a link that is bound onto itself (link_names), and copies of caches, which
+ * are empty directories instead.
+ */
+#include "run/backend.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "plan/bwrap.h"
+#include "run/judge.h"
+#include "run/world.h"
+#include "wire/bwrap.h"
+#include "wire/report.h"
+
+#define LAUNCHER "koda-sandbox-stage2"
+
+static struct koda_finding judge_bubblewrap(const struct koda_machine *machine)
+{
+	switch (machine->bubblewrap) {
+	case KODA_BUBBLEWRAP_MISSING:
+		return koda_refused("bubblewrap is not installed",
+				    "install the package bubblewrap");
+	case KODA_BUBBLEWRAP_FOREIGN:
+		return koda_refused("bubblewrap is not root's alone, or no program",
+				    "install the package bubblewrap again");
+	case KODA_BUBBLEWRAP_THERE:
+		break;
+	}
+	if (machine->userns == KODA_USERNS_FILTERED)
+		return koda_refused(
+			"a system-call filter around this process forbids user namespaces",
+			"start the container or service with a seccomp profile that allows "
+			"clone, unshare and mount");
+	if (machine->userns == KODA_USERNS_NONE)
+		return koda_refused(
+			"user namespaces are switched off (user.max_user_namespaces is 0)",
+			"ask the administrator for: sysctl user.max_user_namespaces=10000");
+	return koda_enforced("");
+}
+
+static bool judge(const struct koda_machine *machine, struct koda_findings *ret_findings)
+{
+	struct koda_finding obstacle = koda_judge_kernel(machine);
+	struct koda_finding *of = ret_findings->of;
+
+	if (obstacle.grip != KODA_GRIP_REFUSED)
+		obstacle = judge_bubblewrap(machine);
+	koda_judge_all(ret_findings, obstacle);
+	if (obstacle.grip == KODA_GRIP_REFUSED)
+		return false;
+	koda_judge_layers(machine, ret_findings);
+	koda_judge_limits(machine, ret_findings);
+	of[KODA_CLAUSE_LINK_NAMES] = koda_refused(
+		"a protected name is a link, and bubblewrap cannot hold a link in its place",
+		"replace the link by what it leads to");
+	of[KODA_CLAUSE_CACHES] = koda_emulated("bubblewrap has no copies; caches are private and "
+					       "empty",
+					       "let koda-sandbox make namespaces itself");
+	if (machine->open_views) {
+		of[KODA_CLAUSE_WRITE_PROTECTED].why = "views are not locked: no socket can be made "
+						      "in a tree of the host, so that "
+						      "no descriptor leaves one";
+		of[KODA_CLAUSE_PRIVATE_DIRS].why =
+			"the times of the host's harmless device nodes can be set, as by anybody";
+		of[KODA_CLAUSE_WRITE_OUTSIDE].why =
+			"of what the host mounts meanwhile Landlock alone keeps writes away";
+	}
+	return true;
+}
+
+static int prepare(struct koda_launcher *launcher, struct koda_error *err)
+{
+	static char name[] = LAUNCHER;
+	static char part[] = KODA_STAGE2_BWRAP;
+	char *const argv[] = { name, part, NULL };
+	char *const envp[] = { NULL };
+	const struct koda_ends *ends = &launcher->ends;
+	enum koda_bubblewrap found;
+	koda_auto_fd int program = koda_machine_open_bubblewrap(&found);
+	int r = program < 0 ? koda_fail(err, KODA_E_UNSUPPORTED, 0,
+					found == KODA_BUBBLEWRAP_MISSING
+						? "bubblewrap is not installed"
+						: "bubblewrap is not root's alone")
+			    : koda_fd_memory("koda-plan", &launcher->plan_fd, err);
+
+	if (r == KODA_OK)
+		r = koda_fd_memory("koda-bwrap", &launcher->args_fd, err);
+	if (r == KODA_OK) {
+		const struct koda_fdmap give[] = {
+			{ ends->stream[0][1], 0 },
+			{ ends->stream[1][1], 1 },
+			{ ends->stream[2][1], 2 },
+			{ launcher->plan_fd, KODA_STAGE2_PLAN_FD },
+			{ ends->status[1], KODA_STAGE2_STATUS_FD },
+			{ ends->life[1], KODA_STAGE2_LIFE_FD },
+			{ program, KODA_BWRAP_PROGRAM_FD },
+			{ launcher->args_fd, KODA_BWRAP_ARGS_FD },
+		};
+
+		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" LAUNCHER, argv, envp, give,
+				    KODA_ARRAY_LEN(give), err);
+	}
+	koda_ends_close_theirs(&launcher->ends);
+	return r;
+}
+
+/* Without masks for what has gone meanwhile: bubblewrap would make it, to have a place for them.
+ * The lines' texts stay the plan's. */
+static int leave_out_gone(const struct koda_plan *plan, struct koda_plan *ret_rest,
+			  struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	ret_rest->lines = calloc(plan->count + 1, sizeof(*ret_rest->lines));
+	if (!ret_rest->lines)
+		return koda_fail_nomem(err);
+	for (size_t i = 0; i < plan->count && r == KODA_OK; i++) {
+		const struct koda_op *op = &plan->lines[i].op;
+		struct koda_look look = { .thing = KODA_THING_OTHER };
+
+		if (op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING))
+			r = koda_world_here.look(koda_world_here.ctx, op->text1.ptr, &look, err);
+		if (look.thing != KODA_THING_MISSING && look.thing != KODA_THING_LINK)
+			ret_rest->lines[ret_rest->count++] = plan->lines[i];
+	}
+	return r;
+}
+
+static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
+		  struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
+	struct koda_plan rest = KODA_PLAN_INIT;
+	int r = leave_out_gone(plan, &rest, err);
+
+	if (r == KODA_OK)
+		r = koda_bwrap_args(&rest, KODA_INSIDE_DATA, &args, err);
+	if (r == KODA_OK)
+		r = koda_fd_seal(launcher->args_fd, args.ptr, args.len, err);
+	koda_fd_close(&launcher->args_fd);
+	if (r == KODA_OK)
+		r = koda_launcher_send_plan(launcher, &rest, err);
+	free(rest.lines);
+	return r;
+}
+
+const struct koda_backend koda_backend_bwrap = { "bwrap", judge, prepare, launch };

@@ -1,0 +1,277 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# bats file_tags=clause:none,backend:native
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # project comes from helper.bash; shells inside expand
+# T-49: bubblewrap, which makes the namespaces where we may not, is not bubblewrap, or does not do what it
+# was told, or cannot hold what was asked for. And T-48: down the ladder, and never below it.
+
+setup() {
+	load helper
+	new_project
+	: "${KODA_WITHOUT:?set KODA_WITHOUT to tests/security/without}" "${KODA_BEND:?}"
+	cp -- "$KODA_WITHOUT" "$BATS_TEST_TMPDIR/without"
+	[[ -x /usr/bin/bwrap ]] || lacking bubblewrap
+	answer=
+	lack=()
+}
+
+teardown() {
+	end_background
+}
+
+# attempt OPTION...: a command that leaves a file behind; its status is in status, the backend that
+# the start event names in backend.
+attempt() {
+	rm -f ran
+	status=0
+	"${lack[@]}" "$KODA_BIN" run --wall-time 30 --yes --events "$BATS_TEST_TMPDIR/events" "$@" \
+		-c 'echo in; touch ran 2>/dev/null; :' \
+		</dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	backend=$(sed -n 's/.*"type":"start".*"backend":"\([a-z]*\)".*/\1/p' "$BATS_TEST_TMPDIR/events" | tail -1)
+	rm -f "$BATS_TEST_TMPDIR/events"
+}
+
+# did_not_run TEXT...: it did not run, and one line says why.
+did_not_run() {
+	local text
+	if [[ $status -ne 125 || -s $BATS_TEST_TMPDIR/out || -e ran ||
+		$(wc -l <"$BATS_TEST_TMPDIR/err") -ne 1 ]]; then
+		explain 'it ran'
+		return 1
+	fi
+	for text in "$@"; do
+		grep -qF -- "$text" "$BATS_TEST_TMPDIR/err" || explain "not said: $text" || return
+	done
+	no_litter ./file
+}
+
+# did_run BACKEND
+did_run() {
+	[[ $status -eq 0 && $(<"$BATS_TEST_TMPDIR/out") == in && $backend == "$1" ]] ||
+		explain "it did not run in $1, but in ${backend:-none}"
+}
+
+# Only bubblewrap may make namespaces, as AppArmor has it on some distributions.
+only_bubblewrap() {
+	lack=("$BATS_TEST_TMPDIR/without" own-namespaces)
+}
+
+# among PROGRAM COMMAND...: where PROGRAM is /usr/bin/bwrap. Needs root: in a namespace of its own an
+# ordinary user owns nothing that counts as root's.
+among() {
+	unshare --mount --propagation private sh -c \
+		'mount --bind "$1" /usr/bin/bwrap && shift && exec "$@"' sh "$@"
+}
+
+@test "twin: it is chosen by name, and not otherwise" {
+	attempt
+	did_run native
+	attempt --backend bwrap
+	did_run bwrap
+	attempt --backend native
+	did_run native
+}
+
+@test "down the ladder: bubblewrap where only that may" {
+	is_root && skip 'for root the devices could then not be closed'
+	only_bubblewrap
+	for trust in plan safe auto; do
+		attempt --trust "$trust"
+		did_run bwrap
+	done
+	attempt --backend native
+	did_not_run 'user namespaces, which hold files, processes and network'
+}
+
+@test "root's devices cannot be closed then, and nothing runs" {
+	is_root || skip 'others own no devices'
+	only_bubblewrap
+	attempt
+	did_not_run 'user namespaces'
+	attempt --backend bwrap
+	did_not_run /dev/null
+}
+
+@test "a program of that name in PATH, in the project or at home is never run" {
+	mkdir -p "$HOME/bin" "$HOME/.local/bin" bin
+	for dir in "$HOME/bin" "$HOME/.local/bin" "$project/bin" "$project"; do
+		printf '#!/bin/sh\ntouch %s\nexec /usr/bin/bwrap "$@"\n' "$BATS_TEST_TMPDIR/planted" >"$dir/bwrap"
+		chmod 755 "$dir/bwrap"
+	done
+	export PATH=$project:$project/bin:$HOME/bin:$HOME/.local/bin:$PATH
+	attempt --backend bwrap
+	did_run bwrap
+	is_root || only_bubblewrap
+	attempt --backend auto
+	[[ $status -eq 0 ]]
+	"${lack[@]}" "$KODA_BIN" doctor >/dev/null || true
+	[[ ! -e $BATS_TEST_TMPDIR/planted ]]
+	# Twin: somebody who looks there would find it.
+	bwrap --version
+	[[ -e $BATS_TEST_TMPDIR/planted ]]
+}
+
+@test "one that is not root's alone is not run" {
+	is_root || lacking 'root, to put one in its place'
+	cp /usr/bin/bwrap "$elsewhere/bwrap"
+	chmod 755 "$elsewhere/bwrap"
+	lack=(among "$elsewhere/bwrap")
+	attempt --backend bwrap
+	did_run bwrap
+	chmod 775 "$elsewhere/bwrap"
+	attempt --backend bwrap
+	did_not_run "bubblewrap is not root's alone" package
+	chmod 755 "$elsewhere/bwrap"
+	chown 65534 "$elsewhere/bwrap"
+	attempt --backend bwrap
+	did_not_run "bubblewrap is not root's alone"
+}
+
+@test "one that fails, is none or is too old is said in one line" {
+	is_root || lacking 'root, to put one in its place'
+	cp /bin/false "$elsewhere/false"
+	printf '#!/bin/sh\necho "bwrap: Unknown option --size" >&2\nexit 1\n' >"$elsewhere/script"
+	chmod 755 "$elsewhere/script"
+	lack=(among "$elsewhere/false")
+	attempt --backend bwrap
+	did_not_run 'bubblewrap cannot make the sandbox'
+	lack=(among "$elsewhere/script")
+	attempt --backend bwrap
+	did_not_run bubblewrap
+	attempt
+	did_run native
+}
+
+@test "without any, the ladder ends, and doctor says what to install" {
+	is_root || lacking 'root, to hide it'
+	mount -t tmpfs none "$elsewhere" || lacking 'a mount'
+	mkdir "$elsewhere/up" "$elsewhere/work"
+	mknod "$elsewhere/up/bwrap" c 0 0
+	missing() {
+		unshare --mount --propagation private sh -c '
+			mount -t overlay -o "lowerdir=/usr/bin,upperdir=$1/up,workdir=$1/work" none /usr/bin &&
+			shift && exec "$@"' sh "$elsewhere" "$@"
+	}
+	lack=(missing)
+	attempt --backend bwrap
+	did_not_run 'bubblewrap is not installed' 'install the package'
+	run missing "$KODA_BIN" doctor
+	umount "$elsewhere"
+	[[ $output == *$'\nbwrap: does not work:'*'install the package bubblewrap'* ]]
+}
+
+@test "a link in a protected place is more than it can hold: auto refuses, the others ask" {
+	mkdir conf
+	ln -s conf .vscode
+	attempt --backend bwrap
+	[[ $status -eq 125 && ! -e ran ]]
+	grep -q 'link_names: ' "$BATS_TEST_TMPDIR/err"
+	attempt --backend bwrap --trust safe
+	[[ $status -eq 125 && ! -e ran ]]
+	grep -q -- '--accept link_names' "$BATS_TEST_TMPDIR/err"
+	attempt --backend bwrap --trust safe --accept link_names
+	did_run bwrap
+	attempt
+	did_run native
+	if ! is_root; then
+		only_bubblewrap
+		attempt
+		[[ $status -eq 125 && ! -e ran ]]
+		grep -q 'link_names: .*; native: ' "$BATS_TEST_TMPDIR/err"
+	fi
+}
+
+@test "no user namespaces: by a filter, by a limit" {
+	lack=("$BATS_TEST_TMPDIR/without" user-namespaces)
+	attempt
+	did_not_run 'user namespaces: nothing ran' 'files, processes and network' 'seccomp profile'
+	none_allowed() {
+		unshare --user --map-root-user sh -c \
+			'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh "$@"
+	}
+	lack=(none_allowed)
+	attempt
+	did_not_run 'user namespaces: nothing ran' 'sysctl user.max_user_namespaces'
+	attempt --backend bwrap
+	did_not_run bubblewrap
+	# Twin: the same namespace without the limit.
+	lack=(unshare --user --map-root-user)
+	attempt
+	did_run native
+}
+
+@test "a container that masks /proc" {
+	contained() {
+		unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c \
+			'mount -t tmpfs none /proc/fs && exec "$@"' sh "$@"
+	}
+	lack=(contained)
+	attempt
+	did_not_run 'user namespaces: nothing ran' /proc
+	contained() {
+		unshare --user --map-root-user --mount --pid --fork --mount-proc "$@"
+	}
+	attempt
+	did_run native
+}
+
+@test "T-34: no descriptor leaves a view that cannot be locked" {
+	is_root && skip 'there is none for root'
+	only_bubblewrap
+	mkdir -p sub/.git/hooks
+	for place in own sub/own "$project/sub/.git/own"; do
+		run "${lack[@]}" "$KODA_BIN" run python3 -c \
+			'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$place"
+		[[ $status -eq 1 && $output == *PermissionError* ]] || { echo "$output"; false; }
+	done
+	# In what is the command's own, they can be made.
+	run "${lack[@]}" "$KODA_BIN" run python3 -c \
+		'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /tmp/own
+	[[ $status -eq 0 ]]
+	# A project below /tmp, which is the command's own otherwise.
+	below=$(mktemp -d /tmp/koda-t49.XXXXXX)
+	run "${lack[@]}" "$KODA_BIN" run --root "$below" python3 -c \
+		'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' own
+	rmdir "$below"
+	[[ $status -eq 1 && $output == *PermissionError* ]] || { echo "$output"; false; }
+	# Twin: in a view that is locked it can be done in the project as well.
+	lack=()
+	run "$KODA_BIN" run --backend bwrap python3 -c \
+		'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' own
+	[[ $status -eq 0 ]]
+}
+
+@test "whatever bubblewrap leaves out or does by halves is noticed" {
+	mkdir -p hidden veiled/a/hole closed .git/hooks nested/.git/hooks "$HOME/.cache"
+	echo secret >secret
+	run "$KODA_BEND" "$project" "$HOME"
+	[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
+	if ! is_root; then
+		only_bubblewrap
+		run "${lack[@]}" "$KODA_BEND" "$project" "$HOME"
+		[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
+	fi
+}
+
+@test "what bubblewrap has to say is not the command's to say, nor its descriptors to have" {
+	run "$KODA_BIN" run --backend bwrap -- ls /proc/self/fd
+	[[ ${#lines[@]} -eq 4 ]] || { echo "$output"; false; } # 0 to 2, and the listing
+	run "$KODA_BIN" run --backend bwrap -- sh -c 'readlink /proc/self/fd/2; env'
+	[[ $output != *memfd* && $output != *bwrap* ]]
+}
+
+@test "the end of the runner is the end of everything, and of the placeholders" {
+	"$KODA_BIN" run --backend bwrap --wall-time 60 -- sh -c 'sleep 60 & echo up >up; sleep 60' \
+		</dev/null >/dev/null 2>&1 3>&- &
+	runner=$!
+	wait_for up
+	[[ -e .envrc ]]
+	kill -KILL "$runner"
+	wait "$runner" || true
+	for ((i = 0; i < 100; i++)); do
+		[[ -e .envrc ]] || break
+		sleep 0.05
+	done
+	rm -f up
+	no_litter ./file
+}
