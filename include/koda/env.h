@@ -18,7 +18,8 @@ extern "C" {
 #define KODA_PROXY_PORT 3128
 
 /* Where a command inside finds the CA certificates when TLS is terminated. */
-#define KODA_CA_BUNDLE_INSIDE "/run/koda/ca-bundle.pem"
+#define KODA_CA_BUNDLE_NAME   "ca-bundle.pem"
+#define KODA_CA_BUNDLE_INSIDE "/run/koda/" KODA_CA_BUNDLE_NAME
 
 struct koda_env_request {
 	const char *const *host; /* NULL-terminated NAME=VALUE, usually environ */
@@ -26,6 +27,8 @@ struct koda_env_request {
 	const char *cwd;         /* working directory inside */
 	bool network;            /* the egress proxy is there */
 	bool ca_bundle;          /* TLS is terminated with the CA bundle */
+	const char *scratch;     /* temporary directory, with the CA bundle in it; NULL: /tmp, and
+				  * the bundle is at KODA_CA_BUNDLE_INSIDE */
 };
 
 /* *ret_env is NULL-terminated and sorted by name, owned by the caller (koda_env_free).

@@ -58,7 +58,10 @@ bool koda_conn_new(struct koda_tenant *tenant, int fd)
 	koda_link_append(&tenant->conns, &conn->link);
 	tenant->conn_count++;
 	proxy->conn_count++;
-	koda_greeting_begin(conn);
+	if (tenant->token[0])
+		koda_token_begin(conn);
+	else
+		koda_greeting_begin(conn);
 	return true;
 }
 
@@ -164,6 +167,7 @@ static bool is_refusal(enum koda_egress_reason reason)
 	case KODA_EGRESS_BAD_HELLO:
 	case KODA_EGRESS_ECH:
 	case KODA_EGRESS_CLIENT_TIMEOUT:
+	case KODA_EGRESS_NO_TOKEN:
 	case KODA_EGRESS_LIMIT:
 	case KODA_EGRESS_RULES_CHANGED:
 		return true;

@@ -112,6 +112,8 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset);
 
 /* The phases, each in a file of its own. Each of these is the last thing a phase does. */
 void koda_greeting_begin(struct koda_conn *conn);
+/* The same after the tenant's token (token.c). */
+void koda_token_begin(struct koda_conn *conn);
 /* conn->in holds what was received. */
 void koda_socks_begin(struct koda_conn *conn);
 /* HTTP that is no CONNECT. */

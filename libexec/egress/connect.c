@@ -18,6 +18,7 @@ static int status_of(enum koda_egress_reason reason)
 		return 421;
 	case KODA_EGRESS_HEAD_TOO_LARGE:
 		return 431;
+	case KODA_EGRESS_NO_TOKEN:
 	case KODA_EGRESS_LIMIT:
 	case KODA_EGRESS_NO_MEMORY:
 		return 503;

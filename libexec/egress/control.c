@@ -55,10 +55,16 @@ static int follow_add(struct koda_proxy *proxy, struct order *order, struct koda
 	struct koda_tenant_order add = {
 		.id = order->message.id,
 		.can_ask = (order->message.flags & KODA_EGRESS_CAN_ASK) != 0,
+		.token = (order->message.flags & KODA_EGRESS_TOKEN) ? order->message.text : "",
 	};
+	const unsigned int known = KODA_EGRESS_CAN_ASK | KODA_EGRESS_TOKEN;
 
-	if (order->count < 2 || (order->message.flags & ~(unsigned int)KODA_EGRESS_CAN_ASK))
+	if (order->count < 2 || (order->message.flags & ~known))
 		return koda_fail(err, KODA_E_INVALID, 0, "ADD needs a listener and a policy");
+	order->message.text[KODA_EGRESS_TOKEN_MAX] = '\0';
+	/* No token at all would let everybody in. */
+	if ((order->message.flags & KODA_EGRESS_TOKEN) && !add.token[0])
+		return koda_fail(err, KODA_E_INVALID, 0, "the token is empty");
 	add.listener = take_fd(order, KODA_EGRESS_FD_LISTENER);
 	add.policy = take_fd(order, KODA_EGRESS_FD_POLICY);
 	add.ca = take_fd(order, KODA_EGRESS_FD_CA);

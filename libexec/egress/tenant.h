@@ -19,6 +19,7 @@ struct koda_tenant {
 	struct koda_proxy *proxy;
 	uint32_t id;
 	bool can_ask;
+	char token[KODA_EGRESS_TOKEN_MAX + 1]; /* that connections begin with; "": none */
 	struct koda_ruleset *ruleset;     /* a reference */
 	struct koda_intercept *intercept; /* owned */
 	struct koda_tls_server *tls;      /* owned; NULL: TLS is not terminated */
@@ -35,6 +36,7 @@ struct koda_tenant {
 struct koda_tenant_order {
 	uint32_t id;
 	bool can_ask;
+	const char *token; /* borrowed; "": none */
 	int listener;
 	int policy;
 	int ca;     /* -1: none */

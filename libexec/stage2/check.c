@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -90,7 +91,7 @@ static void expect(bool holds, const char *what)
 }
 
 /* Every number that is a capability; the first that is none ends them. */
-static void check_capabilities(void)
+static void check_capabilities(bool bounded)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct set[2] = { 0 };
@@ -104,7 +105,8 @@ static void check_capabilities(void)
 		expect(set[i].permitted == 0, "permitted capabilities");
 		expect(set[i].effective == 0, "effective capabilities");
 	}
-	while ((bounding = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) == 0) {
+	while ((bounding = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0 &&
+	       (bounding == 0 || !bounded)) {
 		expect(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) == 0,
 		       "ambient capabilities");
 		cap++;
@@ -112,9 +114,10 @@ static void check_capabilities(void)
 	expect(bounding < 0 && errno == EINVAL && cap > 0, "bounding capabilities");
 }
 
-static void check_status(void)
+/* Without privileges over a namespace the bounding set stays; no_new_privs makes it idle. */
+static void check_status(bool bounded)
 {
-	check_capabilities();
+	check_capabilities(bounded);
 	expect(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "no_new_privs");
 	expect(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER, "seccomp");
 }
@@ -177,14 +180,11 @@ static void check_no_socket(const char *dir)
 	(void)close(fd);
 }
 
-void koda_check_locked(const struct plan *plan)
+static void check_denied(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
 
-	check_status();
-	check_filter();
-	check_namespaces();
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_DENIED_WRITE)
 			check_denied_write(op.text1.ptr);
@@ -193,4 +193,35 @@ void koda_check_locked(const struct plan *plan)
 		else if (open_view && op.kind == KODA_OP_WRITABLE && !(op.flags & KODA_OP_LATE))
 			check_no_socket(op.text1.ptr);
 	}
+}
+
+/* A socket that must not be. */
+static void check_denied_socket(int family, int type, const char *name)
+{
+	int fd = socket(family, type | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0)
+		koda_stage2_fail("self-check: there are sockets of the kind", name, 0);
+}
+
+void koda_check_fenced(const struct plan *plan, bool bounded)
+{
+	check_status(bounded);
+	check_filter();
+	check_denied(plan);
+	check_denied_socket(AF_INET, SOCK_DGRAM, "UDP");
+	check_denied_socket(AF_INET6, SOCK_RAW, "raw");
+	check_denied_socket(AF_NETLINK, SOCK_RAW, "netlink");
+	check_denied_socket(AF_UNIX, SOCK_DGRAM, "Unix datagram");
+	if (koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES &&
+	    (kill(getppid(), 0) == 0 || errno != EPERM))
+		koda_stage2_fail("self-check: signals leave the sandbox", "", errno);
+}
+
+void koda_check_locked(const struct plan *plan)
+{
+	check_status(true);
+	check_filter();
+	check_namespaces();
+	check_denied(plan);
 }

@@ -127,16 +127,11 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-static _Noreturn void become(const struct plan *plan)
+void koda_command_begin(const struct plan *plan)
 {
-	char **args = collect(plan, KODA_OP_ARG);
-	char **env = collect(plan, KODA_OP_ENV);
 	struct koda_op op;
 	size_t at = 0;
-	sigset_t none;
 
-	if (!args[0] || !args[1])
-		koda_stage2_fail("the plan names no command", "", 0);
 	if (setsid() < 0)
 		koda_stage2_fail("start a session", "", errno);
 	koda_terminal_control(plan);
@@ -145,9 +140,16 @@ static _Noreturn void become(const struct plan *plan)
 			koda_stage2_fail("enter", op.text1.ptr, errno);
 	koda_lock_limits(plan);
 	koda_lock_privileges();
-	koda_lock_landlock(plan);
-	koda_lock_filter(plan);
-	koda_check_locked(plan);
+}
+
+_Noreturn void koda_command_become(const struct plan *plan)
+{
+	char **args = collect(plan, KODA_OP_ARG);
+	char **env = collect(plan, KODA_OP_ENV);
+	sigset_t none;
+
+	if (!args[0] || !args[1])
+		koda_stage2_fail("the plan names no command", "", 0);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);
@@ -155,15 +157,21 @@ static _Noreturn void become(const struct plan *plan)
 	exec_search(args[0], args + 1, env);
 }
 
-static int become_started(void *plan)
+static int become(void *context)
 {
-	become(plan);
+	const struct plan *plan = context;
+
+	koda_command_begin(plan);
+	koda_lock_landlock(plan);
+	koda_lock_filter(plan);
+	koda_check_locked(plan);
+	koda_command_become(plan);
 }
 
 pid_t koda_command_start(const struct plan *plan)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
-	pid_t pid = clone(become_started, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+	pid_t pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
 			  (void *)(uintptr_t)plan);
 
 	if (pid < 0)

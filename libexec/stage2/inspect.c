@@ -127,6 +127,8 @@ static bool is_as_planned(const struct koda_op *op, const struct found *found)
 	case KODA_OP_PIN:
 	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
 	case KODA_OP_LANDLOCK:
 	case KODA_OP_RLIMIT:
 	case KODA_OP_FILTER:

@@ -25,6 +25,12 @@ void koda_lock_limits(const struct plan *plan)
 
 		if (op.kind != KODA_OP_RLIMIT)
 			continue;
+		/* Without a namespace that counts its own, the kernel counts the host's too. That
+		 * is only as good as the number was; init counts exactly. */
+		if (koda_fenced && op.flags == RLIMIT_NPROC) {
+			want.rlim_cur += koda_family_others();
+			want.rlim_max += koda_family_others();
+		}
 		if (setrlimit((int)op.flags, &want) < 0 || getrlimit((int)op.flags, &now) < 0)
 			koda_stage2_fail("set a resource limit", "", errno);
 		if (now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max)
@@ -76,6 +82,24 @@ static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, boo
 	return set;
 }
 
+/* The place itself: no link on the way to it, nor at it, and still what was planned. */
+static int open_exact(const struct koda_op *op)
+{
+	int fd = sys_openat2(-1, op->text1.ptr, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+	struct stat st;
+
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EACCES))
+		errno = ENOENT; /* a link by now, or closed to us: nothing there to grant */
+	if (fd >= 0 && (fstat(fd, &st) < 0 || (op->n2 != 0 && st.st_ino != op->n2)))
+		koda_stage2_fail("a path changed while the sandbox was made", op->text1.ptr, 0);
+	if (fd >= 0 && S_ISLNK(st.st_mode)) {
+		(void)close(fd);
+		errno = ENOENT;
+		return -1;
+	}
+	return fd;
+}
+
 #define RIGHT_MAKE_SOCK (1ULL << 9)
 
 static bool no_sockets;
@@ -105,8 +129,10 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	const uint64_t file_rights = 1U << 0 | 1U << 1 | 1U << 2 | 1U << 14;
 	struct sys_landlock_path rule = { .allowed_access = op->n1 & handled };
 	struct stat st;
-	int fd = sys_openat2(AT_FDCWD, op->text1.ptr, O_PATH,
-			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd = op->flags & KODA_OP_EXACT
+			 ? open_exact(op)
+			 : sys_openat2(AT_FDCWD, op->text1.ptr, O_PATH,
+				       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
 	if (fd < 0 && errno == ENOENT)
 		return; /* nothing there to grant */
@@ -115,6 +141,11 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= file_rights;
 	rule.parent_fd = fd;
+	/* Of a right that only directories have, a file gets nothing. */
+	if (rule.allowed_access == 0) {
+		(void)close(fd);
+		return;
+	}
 	if (syscall(SYS_landlock_add_rule, ruleset, SYS_LANDLOCK_RULE_PATH, &rule, 0) < 0)
 		koda_stage2_fail("add a Landlock rule for", op->text1.ptr, errno);
 	(void)close(fd);
@@ -122,7 +153,7 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 
 void koda_lock_landlock(const struct plan *plan)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, SYS_LANDLOCK_VERSION);
+	long abi = koda_lock_abi();
 	struct sys_landlock_ruleset set;
 	struct koda_op op;
 	bool deny_bind = false;
@@ -151,22 +182,67 @@ void koda_lock_landlock(const struct plan *plan)
 	(void)close(ruleset);
 }
 
+static int install(const struct koda_op *op, unsigned int flags)
+{
+	struct sock_fprog program;
+
+	/* Texts follow their record, which is aligned. */
+	program.len = (unsigned short)(op->text1.len / sizeof(struct sock_filter));
+	program.filter = (struct sock_filter *)(uintptr_t)op->text1.ptr;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+static bool find_filter(const struct plan *plan, uint32_t flags, struct koda_op *ret_op)
+{
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, ret_op))
+		if (ret_op->kind == KODA_OP_FILTER && ret_op->flags == flags)
+			return true;
+	return false;
+}
+
 void koda_lock_filter(const struct plan *plan)
 {
 	struct koda_op op;
-	size_t at = 0;
 
-	while (koda_ops_next(plan->bytes, &at, &op)) {
-		struct sock_fprog program;
+	if (!find_filter(plan, 0, &op))
+		koda_stage2_fail("the plan has no system-call filter", "", 0);
+	if (install(&op, 0) < 0)
+		koda_stage2_fail("install the system-call filter", "", errno);
+}
 
-		if (op.kind != KODA_OP_FILTER)
-			continue;
-		/* Texts follow their record, which is aligned. */
-		program.len = (unsigned short)(op.text1.len / sizeof(struct sock_filter));
-		program.filter = (struct sock_filter *)(uintptr_t)op.text1.ptr;
-		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-			koda_stage2_fail("install the system-call filter", "", errno);
-		return;
-	}
-	koda_stage2_fail("the plan has no system-call filter", "", 0);
+int koda_lock_asked(const struct plan *plan)
+{
+	struct koda_op op;
+	int fd;
+
+	if (!find_filter(plan, KODA_OP_ASKED, &op))
+		koda_stage2_fail("the plan has no filter for a supervisor", "", 0);
+	/* A signal that is handled does not undo what init has begun; older kernels cannot say so.
+	 */
+	fd = install(&op, SECCOMP_FILTER_FLAG_NEW_LISTENER | SYS_SECCOMP_WAIT_KILLABLE);
+	if (fd < 0 && errno == EINVAL)
+		fd = install(&op, SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	if (fd < 0)
+		koda_stage2_fail("have system calls supervised", "", errno);
+	return fd;
+}
+
+void koda_lock_scope(bool abstract)
+{
+	const struct sys_landlock_ruleset set = {
+		.scoped = SYS_LANDLOCK_SCOPE_SIGNAL | (abstract ? SYS_LANDLOCK_SCOPE_ABSTRACT : 0)
+	};
+	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof(set), 0);
+
+	if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		koda_stage2_fail("keep signals within the sandbox", "", errno);
+	(void)close(ruleset);
+}
+
+long koda_lock_abi(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, SYS_LANDLOCK_VERSION);
 }

@@ -27,6 +27,7 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
+bool koda_fenced;
 static pid_t guardian; /* a clone of it has another number, in its own namespace */
 
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
@@ -35,6 +36,7 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	if (getpid() == guardian) {
 		koda_cgroup_close();
 		koda_hold_undo();
+		koda_scratch_remove();
 	}
 	_exit(KODA_STAGE2_FAILED);
 }
@@ -100,7 +102,7 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 }
 
 /* Passes signals on until the lifeline or init ends. */
-static void watch(pid_t init, int pidfd)
+void koda_guard_watch(pid_t init, int pidfd)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
@@ -153,7 +155,7 @@ static void guard(pid_t init, int pidfd, int bond)
 	go.cgroup = koda_cgroup_open(&plan, init, 0);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
-	watch(init, pidfd);
+	koda_guard_watch(init, pidfd);
 }
 
 /* Namespaces of our own making. */
@@ -190,7 +192,10 @@ int main(int argc, char **argv)
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	if (bwrap)
+	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
+	if (koda_fenced)
+		koda_fence_guard();
+	else if (bwrap)
 		koda_bwrap_guard();
 	else
 		guard_native();
@@ -200,5 +205,6 @@ int main(int argc, char **argv)
 	koda_cgroup_close();
 	koda_cache_undo();
 	koda_hold_undo();
+	koda_scratch_remove();
 	return 0;
 }

@@ -25,15 +25,14 @@ bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step
 	       (ssize_t)sizeof(report);
 }
 
-bool koda_report_give(uint32_t kind, int fd)
+bool koda_report_pass(int socket, void *bytes, size_t len, int fd)
 {
-	struct koda_report report = { .kind = kind };
-	struct iovec bytes = { &report, sizeof(report) };
+	struct iovec part = { bytes, len };
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = { .space = { 0 } };
-	struct msghdr message = { .msg_iov = &bytes,
+	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
@@ -43,5 +42,13 @@ bool koda_report_give(uint32_t kind, int fd)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	return sendmsg(KODA_STAGE2_STATUS_FD, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(report);
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+bool koda_report_give(uint32_t kind, int fd, const char *path)
+{
+	struct koda_report report = { .kind = kind };
+
+	copy_text(report.path, sizeof(report.path), path);
+	return koda_report_pass(KODA_STAGE2_STATUS_FD, &report, sizeof(report), fd);
 }

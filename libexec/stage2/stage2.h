@@ -21,13 +21,18 @@ struct plan {
 	size_t len;
 };
 
+/* There are no namespaces (fence.c). */
+extern bool koda_fenced;
+
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
 
 /* Messages to the runner (report.c); kind is an enum koda_report_kind. False if nobody takes it. */
 bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);
-/* Hands a descriptor out; false with errno if nobody takes it. */
-bool koda_report_give(uint32_t kind, int fd);
+/* Hands a descriptor out; path is part of the message. */
+bool koda_report_give(uint32_t kind, int fd, const char *path);
+/* The same in general. */
+bool koda_report_pass(int socket, void *bytes, size_t len, int fd);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
@@ -35,6 +40,32 @@ void koda_hold_undo(void);
 
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(void);
+
+/* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
+void koda_guard_watch(pid_t init, int pidfd);
+
+/* Without namespaces: the guardian from init to the end of everything (fence.c), init
+ * (fence_init.c), what ends a tree of processes (family.c), the command's temporary directory
+ * (scratch.c). */
+void koda_fence_guard(void);
+_Noreturn void koda_fence_init(int guardian_fd);
+/* The guardian and init end each other's children. From here on everything below this process can
+ * be ended at once, if Landlock knows signals, and else one by one. */
+void koda_family_begin(bool abstract);
+/* Ends and reaps everything below this process; false if something would not go. ended is called
+ * for each child with what wait gave; it may be NULL. */
+bool koda_family_end(void (*ended)(pid_t pid, int status));
+void koda_family_kill(void);
+/* Adds up what count says of everything below this process, until that is more than enough. */
+uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough);
+/* How many processes of this user there were before; the kernel counts them with the command's. */
+void koda_family_count_others(void);
+uint64_t koda_family_others(void);
+void koda_scratch_make(const struct plan *plan);
+/* From now on this process removes it. */
+void koda_scratch_adopt(const struct plan *plan);
+/* If there is one. */
+void koda_scratch_remove(void);
 
 /* What the guardian has made of the plan on the host, for init to go on with. */
 #define KODA_SLOTS_MAX  16
@@ -117,7 +148,15 @@ void koda_lock_landlock(const struct plan *plan);
 /* From now on no socket is to be made in a tree of the host. */
 void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
+/* The second filter; the descriptor on which calls wait to be answered. */
+int koda_lock_asked(const struct plan *plan);
+/* Signals, and abstract sockets, only to what this process starts from now on. */
+void koda_lock_scope(bool abstract);
+/* Landlock's version; less than 1 without it. */
+long koda_lock_abi(void);
 void koda_check_locked(const struct plan *plan);
+/* The same without namespaces. */
+void koda_check_fenced(const struct plan *plan, bool bounded);
 /* The namespaces of the guardian, to be compared with later; told by it, taken by whoever starts
  * the command. */
 void koda_check_tell_outside(struct namespace_name ret_names[KODA_NAMESPACES]);
@@ -127,7 +166,11 @@ void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
-/* Starts the process that becomes the command (command.c), and returns when it has, or has not. */
+/* Becomes the command (command.c): its first and last part. */
+void koda_command_begin(const struct plan *plan);
+_Noreturn void koda_command_become(const struct plan *plan);
+/* Starts the process that does all of it, and returns when it has become the command, or has not.
+ */
 pid_t koda_command_start(const struct plan *plan);
 
 #endif

@@ -27,6 +27,12 @@ struct sys_landlock_path {
 #define SYS_LANDLOCK_NET_BIND       (1ULL << 0)
 #define SYS_LANDLOCK_SCOPE_ABSTRACT (1ULL << 0)
 #define SYS_LANDLOCK_SCOPE_SIGNAL   (1ULL << 1)
+#define SYS_LANDLOCK_ABI_SCOPES     6
+#define SYS_LANDLOCK_WRITE_FILE     (1ULL << 1)
+#define SYS_LANDLOCK_MAKE_SOCK      (1ULL << 9)
+
+#define SYS_SECCOMP_WAIT_KILLABLE (1U << 5)
+#define SYS_PIDFD_THREAD          O_EXCL
 
 static inline int sys_open_tree(int dirfd, const char *path, unsigned int flags)
 {

@@ -44,7 +44,7 @@ static void open_terminal(const struct koda_terminal_state *state)
 	if (theirs < 0)
 		koda_stage2_fail("open the terminal", "", errno);
 	set_state(theirs, state);
-	if (!koda_report_give(KODA_REPORT_TERMINAL, ours))
+	if (!koda_report_give(KODA_REPORT_TERMINAL, ours, ""))
 		koda_stage2_fail("hand the terminal out", "", errno);
 	for (int fd = 0; fd <= 2; fd++)
 		if ((state->streams & 1U << fd) && dup2(theirs, fd) < 0)

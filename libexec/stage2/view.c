@@ -212,6 +212,9 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_PROC:
 		koda_device_proc();
 		break;
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
+		koda_stage2_fail("the plan is for another backend", path, 0);
 	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:
 	case KODA_OP_LANDLOCK:

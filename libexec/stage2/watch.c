@@ -87,7 +87,10 @@ int koda_watch_ms(void)
 static void end_all(enum koda_report_limit which)
 {
 	(void)koda_report_send(KODA_REPORT_LIMIT, (int)which, 0, "", "");
-	(void)kill(-1, SIGKILL);
+	if (koda_fenced)
+		koda_family_kill();
+	else
+		(void)kill(-1, SIGKILL);
 	watched.processes = 0;
 	watched.memory = 0;
 }
@@ -99,14 +102,16 @@ static const struct dirent *next_entry(DIR *dir)
 	return readdir(dir);
 }
 
-/* Adds up what count says of every process but init. Limits that cannot be watched do not hold:
- * with init everything ends. */
-static uint64_t sum_processes(uint64_t (*count)(const char *pid))
+/* Adds up what count says of every process but init; it may stop when that is enough. Limits that
+ * cannot be watched do not hold: with init everything ends. */
+static uint64_t sum_processes(uint64_t (*count)(const char *pid), uint64_t enough)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = koda_fenced ? NULL : opendir("/proc");
 	const struct dirent *entry;
 	uint64_t sum = 0;
 
+	if (koda_fenced)
+		return koda_family_sum(count, enough);
 	if (!dir)
 		_exit(KODA_STAGE2_FAILED);
 	while ((entry = next_entry(dir)))
@@ -204,12 +209,12 @@ static void look_at_memory(void)
 {
 	uint64_t start = now_us();
 	uint64_t files = count_files();
-	uint64_t used = files + sum_processes(count_resident);
+	uint64_t used = files + sum_processes(count_resident, watched.memory);
 	uint64_t pause = 0;
 	uint64_t cost;
 
 	if (used > watched.memory)
-		used = files + sum_processes(count_share);
+		used = files + sum_processes(count_share, watched.memory);
 	if (used > watched.memory) {
 		end_all(KODA_REPORT_LIMIT_MEMORY);
 		return;
@@ -226,7 +231,7 @@ void koda_watch_look(void)
 
 	if (watched.processes && now >= watched.processes_at) {
 		watched.processes_at = now + PROCESSES_MS;
-		if (sum_processes(count_threads) > watched.processes)
+		if (sum_processes(count_threads, watched.processes) > watched.processes)
 			end_all(KODA_REPORT_LIMIT_PROCESSES);
 	}
 	if (watched.memory && now >= watched.memory_at)

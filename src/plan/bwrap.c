@@ -177,6 +177,8 @@ static void put_op(struct writer *w, size_t line)
 		put(w, "--proc");
 		put(w, "/proc");
 		break;
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
 	case KODA_OP_PIN:
 	case KODA_OP_HOLD:
 	case KODA_OP_HOLD_FILE:

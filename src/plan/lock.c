@@ -8,21 +8,11 @@
 
 #include "base/diag.h"
 #include "plan/filter.h"
+#include "plan/rights.h"
 #include "policy/policy.h"
 
 #include <koda/env.h>
 #include <sys/resource.h>
-
-/* Landlock's rights, by what they are for. */
-#define RIGHT_EXECUTE    (1ULL << 0)
-#define RIGHT_WRITE_FILE (1ULL << 1)
-#define RIGHT_READ_FILE  (1ULL << 2)
-#define RIGHT_READ_DIR   (1ULL << 3)
-#define RIGHT_TRUNCATE   (1ULL << 14)
-#define RIGHT_IOCTL_DEV  (1ULL << 15)
-#define RIGHTS_READ      (RIGHT_EXECUTE | RIGHT_READ_FILE | RIGHT_READ_DIR)
-#define RIGHTS_DEVICE    (RIGHTS_READ | RIGHT_WRITE_FILE | RIGHT_TRUNCATE | RIGHT_IOCTL_DEV)
-#define RIGHTS_ALL       ((1ULL << 16) - 1)
 
 /* Memory is counted as data, so that programs which only reserve address space still work. */
 #define CPU_GRACE_SECS 2
@@ -72,8 +62,8 @@ static int add_limit(struct koda_plan *plan, unsigned int resource, uint64_t sof
 	return koda_plan_add(plan, &op, NULL, err);
 }
 
-static int plan_limits(struct koda_plan *plan, const struct koda_plan_request *request,
-		       struct koda_error *err)
+int koda_plan_limits(struct koda_plan *plan, const struct koda_plan_request *request,
+		     struct koda_error *err)
 {
 	struct koda_trust_limits table = koda_trust_limits(request->trust);
 	uint64_t processes = request->max_processes ? request->max_processes : table.max_processes;
@@ -127,13 +117,15 @@ static int plan_canaries(struct koda_plan *plan, struct koda_error *err)
 	return r;
 }
 
-static int plan_command(struct koda_plan *plan, const struct koda_plan_request *request,
-			struct koda_error *err)
+int koda_plan_command(struct koda_plan *plan, const struct koda_plan_request *request,
+		      struct koda_error *err)
 {
 	const struct koda_op net = {
 		.kind = KODA_OP_NET,
 		.n1 = koda_policy_has_network(request->policy) ? KODA_PROXY_PORT : 0,
-		.n2 = !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
+		/* Without a network of its own, the command's ports would be the host's. */
+		.n2 = request->scratch ||
+		      !koda_policy_flag(request->policy, KODA_FLAG_ALLOW_LOCAL_BINDING),
 	};
 	const struct koda_op terminal = {
 		.kind = KODA_OP_TERMINAL,
@@ -159,12 +151,12 @@ int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *reque
 	int r = plan_landlock(plan, err);
 
 	if (r == KODA_OK)
-		r = plan_limits(plan, request, err);
+		r = koda_plan_limits(plan, request, err);
 	if (r == KODA_OK)
 		r = koda_plan_add(plan, &filter, NULL, err);
 	if (r == KODA_OK)
 		r = plan_canaries(plan, err);
 	if (r == KODA_OK)
-		r = plan_command(plan, request, err);
+		r = koda_plan_command(plan, request, err);
 	return r;
 }

@@ -22,6 +22,16 @@ static const struct private_dir {
 	{ "/dev/shm", 1024 * MIB, 01777 },
 };
 
+const char *koda_plan_own_dir(size_t i)
+{
+	static const char *const others[] = { "/dev", "/proc" };
+
+	if (i < KODA_ARRAY_LEN(others))
+		return others[i];
+	i -= KODA_ARRAY_LEN(others);
+	return i < KODA_ARRAY_LEN(private_dirs) ? private_dirs[i].path : NULL;
+}
+
 bool koda_plan_is_own(struct koda_span path)
 {
 	bool own = koda_path_covers(koda_span_of("/dev"), path) ||

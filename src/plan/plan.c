@@ -59,8 +59,11 @@ int koda_plan_add(struct koda_plan *plan, const struct koda_op *op, const char *
 int koda_plan_make(struct koda_plan *plan, const struct koda_plan_request *request,
 		   struct koda_error *err)
 {
-	int r = koda_plan_view(plan, request, err);
+	int r;
 
+	if (request->scratch)
+		return koda_plan_fence(plan, request, err);
+	r = koda_plan_view(plan, request, err);
 	return r < 0 ? r : koda_plan_lock(plan, request, err);
 }
 
@@ -134,6 +137,8 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 	case KODA_OP_CWD:
 	case KODA_OP_ENV:
 	case KODA_OP_ARG:
+	case KODA_OP_SCRATCH:
+	case KODA_OP_SOCKET:
 	case KODA_OP_COUNT:
 		break;
 	}

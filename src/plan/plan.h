@@ -38,6 +38,10 @@ struct koda_world {
 	int (*look)(void *ctx, const char *path, struct koda_look *ret_look,
 		    struct koda_error *err);
 	void *ctx;
+	/* Appends the names in a directory; one that is gone, or closed to us, has none. May be
+	 * NULL where nothing is planned without namespaces. Fails: LIMIT above max names. */
+	int (*list)(void *ctx, const char *dir, size_t max, struct koda_strv *names,
+		    struct koda_error *err);
 };
 
 struct koda_plan_request {
@@ -53,6 +57,7 @@ struct koda_plan_request {
 	const char *caches;           /* where copies of caches are kept; NULL: not at all */
 	const char *cgroup;           /* where a control group can be made; NULL: nowhere */
 	struct koda_span authorities; /* what programs inside trust; NULL: as outside */
+	const char *scratch; /* without namespaces: the command's temporary directory; NULL: with */
 	const char *cwd;
 	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
 	const char *const *env;  /* NULL-terminated */
@@ -116,6 +121,8 @@ KODA_CHECK int koda_plan_own(struct koda_plan *plan, const struct koda_plan_requ
 KODA_CHECK int koda_plan_proc(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
 bool koda_plan_is_own(struct koda_span path);
+/* Those directories, outermost ones first; NULL after the last. */
+const char *koda_plan_own_dir(size_t i);
 /* Is it one of those itself, or below one in which nothing of the host is ever shown? */
 bool koda_plan_is_all_own(struct koda_span path);
 /* Copy-on-write views of package caches (cache.c), made while the view is planned. */
@@ -138,6 +145,18 @@ KODA_CHECK int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_
 bool koda_plan_is_store(const struct koda_plan_request *request, struct koda_span path);
 KODA_CHECK int koda_plan_lock(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);
+
+KODA_CHECK int koda_plan_limits(struct koda_plan *plan, const struct koda_plan_request *request,
+				struct koda_error *err);
+KODA_CHECK int koda_plan_command(struct koda_plan *plan, const struct koda_plan_request *request,
+				 struct koda_error *err);
+
+/* The whole plan where there are no namespaces (fence.c), and what of the file system it grants
+ * (fragment.c). Fails: as koda_plan_make; LIMIT if that takes too many rules. */
+KODA_CHECK int koda_plan_fence(struct koda_plan *plan, const struct koda_plan_request *request,
+			       struct koda_error *err);
+KODA_CHECK int koda_plan_fragments(struct koda_plan *plan, const struct koda_plan_request *request,
+				   struct koda_error *err);
 
 #define koda_auto_plan __attribute__((cleanup(koda_plan_clear)))
 

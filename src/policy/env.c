@@ -124,26 +124,39 @@ static int set_network(struct koda_strv *env, struct koda_error *err)
 	return r;
 }
 
+static int set_bundle(struct koda_strv *env, const struct koda_env_request *request,
+		      struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(SIZE_MAX / 2);
+
+	if (koda_buf_addf(&path, "%s", request->scratch ? request->scratch : KODA_CA_BUNDLE_INSIDE) <
+		    0 ||
+	    (request->scratch && koda_buf_addf(&path, "/" KODA_CA_BUNDLE_NAME) < 0))
+		return koda_fail_nomem(err);
+	return set_each(env,
+			LIST("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+			     "CURL_CA_BUNDLE"),
+			path.ptr, err);
+}
+
 static int set_inside(struct koda_strv *env, const struct koda_env_request *request,
 		      struct koda_error *err)
 {
 	static const char *const temporary[] = { "TMP", "TEMP", NULL };
+	const char *scratch = request->scratch ? request->scratch : "/tmp";
 	int r = set(env, "KODA_SANDBOX", "1", err);
 
 	if (r == KODA_OK)
 		r = set(env, "PWD", request->cwd, err);
 	if (r == KODA_OK)
-		r = set(env, "TMPDIR", "/tmp", err);
+		r = set(env, "TMPDIR", scratch, err);
 	for (const char *const *name = temporary; *name && r == KODA_OK; name++)
 		if (host_entry(request->host, *name))
-			r = set(env, *name, "/tmp", err);
+			r = set(env, *name, scratch, err);
 	if (r == KODA_OK && request->network)
 		r = set_network(env, err);
 	if (r == KODA_OK && request->network && request->ca_bundle)
-		r = set_each(env,
-			     LIST("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-				  "CURL_CA_BUNDLE"),
-			     KODA_CA_BUNDLE_INSIDE, err);
+		r = set_bundle(env, request, err);
 	return r;
 }
 

@@ -13,6 +13,10 @@ void koda_admit_relax(const struct koda_policy *policy, struct koda_findings *fi
 	if (koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING))
 		findings->of[KODA_CLAUSE_LOCAL_BINDING] =
 			(struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
+	/* Where nothing can be written, nothing can be created either. */
+	if (policy->lists[KODA_LIST_ALLOW_WRITE].count == 0)
+		findings->of[KODA_CLAUSE_MISSING_NAMES] =
+			(struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
 }
 
 void koda_admit_relax_plan(const struct koda_plan *plan, struct koda_findings *findings)

@@ -13,7 +13,7 @@ static const struct {
 	[KODA_BACKEND_AUTO] = { "auto", NULL },
 	[KODA_BACKEND_NATIVE] = { "native", &koda_backend_native },
 	[KODA_BACKEND_BWRAP] = { "bwrap", &koda_backend_bwrap },
-	[KODA_BACKEND_LANDLOCK] = { "landlock", NULL },
+	[KODA_BACKEND_LANDLOCK] = { "landlock", &koda_backend_landlock },
 };
 
 const char *koda_backend_name(enum koda_backend_kind kind)

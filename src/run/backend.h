@@ -44,6 +44,7 @@ struct koda_backend {
 };
 
 extern const struct koda_backend koda_backend_native;
+extern const struct koda_backend koda_backend_landlock;
 extern const struct koda_backend koda_backend_bwrap;
 extern const struct koda_backend koda_backend_none; /* no sandbox at all */
 

@@ -130,10 +130,14 @@ static int start_proxy(struct koda_egress *egress, struct koda_error *err)
 int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind, const int *fds,
 		      size_t count, struct koda_error *err)
 {
-	const struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
-						     .kind = kind,
-						     .id = member->id };
+	struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
+					       .kind = kind,
+					       .id = member->id };
 
+	if (kind == KODA_EGRESS_ADD && member->token[0]) {
+		message.flags |= KODA_EGRESS_TOKEN;
+		memcpy(message.text, member->token, sizeof(member->token));
+	}
 	return koda_fd_send(member->egress->control, &message, sizeof(message), fds, count, err);
 }
 

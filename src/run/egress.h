@@ -35,6 +35,10 @@ typedef void koda_member_fn(void *ctx, const struct koda_egress_message *message
 KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy,
 			       int listener, koda_member_fn *told, void *ctx,
 			       struct koda_member **ret_member, struct koda_error *err);
+/* Only connections that begin with these bytes, which are copied, are the member's; for listeners
+ * that others can reach too. Before anything is waited for. Fails: INVALID. */
+KODA_CHECK int koda_member_set_token(struct koda_member *member, const char *token,
+				     struct koda_error *err);
 /* Starts the proxy now, and not at the first connection; told hears ADDED or REFUSED. */
 void koda_member_start(struct koda_member *member);
 

@@ -57,10 +57,8 @@ static bool has_modern_calls(void)
 	       is_there(syscall(SYS_mount_setattr, -1, NULL, 0U, NULL, 0));
 }
 
-static bool has_filters(void)
+static bool has_action(uint32_t action)
 {
-	const uint32_t action = SECCOMP_RET_ERRNO;
-
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0U, &action) == 0;
 }
 
@@ -139,6 +137,7 @@ void koda_machine_glance(struct koda_machine *ret_machine)
 		.userns = KODA_USERNS_FREE,
 	};
 	look_at_landlock(ret_machine);
+	ret_machine->no_notification = !has_action(SECCOMP_RET_USER_NOTIF);
 }
 
 void koda_machine_look(struct koda_machine *ret_machine)
@@ -147,7 +146,7 @@ void koda_machine_look(struct koda_machine *ret_machine)
 
 	koda_machine_glance(ret_machine);
 	ret_machine->modern = has_modern_calls();
-	ret_machine->seccomp_filter = has_filters();
+	ret_machine->seccomp_filter = has_action(SECCOMP_RET_ERRNO);
 	ret_machine->overlay = koda_machine_has_overlay();
 	ret_machine->cgroup = koda_machine_has_cgroup();
 	fd = koda_machine_open_bubblewrap(&ret_machine->bubblewrap);

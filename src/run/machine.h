@@ -27,13 +27,14 @@ enum koda_bubblewrap {
 };
 
 struct koda_machine {
-	bool as_root;        /* exempt from some limits */
-	int landlock_abi;    /* 0: there is none, and then */
-	int landlock_errno;  /* says why */
-	bool modern;         /* openat2, close_range, mount_setattr */
-	bool seccomp_filter; /* system calls can be filtered */
-	bool overlay;        /* overlay can be mounted in a user namespace */
-	bool cgroup;         /* a control group of its own can be made for each command */
+	bool as_root;         /* exempt from some limits */
+	int landlock_abi;     /* 0: there is none, and then */
+	int landlock_errno;   /* says why */
+	bool modern;          /* openat2, close_range, mount_setattr */
+	bool seccomp_filter;  /* system calls can be filtered */
+	bool no_notification; /* but nobody can be asked about them */
+	bool overlay;         /* overlay can be mounted in a user namespace */
+	bool cgroup;          /* a control group of its own can be made for each command */
 	enum koda_userns userns;
 	enum koda_bubblewrap bubblewrap;
 	bool open_views; /* views made by bubblewrap cannot be locked */

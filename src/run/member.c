@@ -179,6 +179,16 @@ int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy
 	return KODA_OK;
 }
 
+int koda_member_set_token(struct koda_member *member, const char *token, struct koda_error *err)
+{
+	size_t len = strlen(token);
+
+	if (len == 0 || len >= sizeof(member->token))
+		return koda_fail(err, KODA_E_INVALID, 0, "the token has an impossible length");
+	memcpy(member->token, token, len + 1);
+	return KODA_OK;
+}
+
 /* Another thread that reads from the proxy may be told for this one. */
 static bool is_removed(const struct koda_member *member)
 {

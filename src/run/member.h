@@ -17,11 +17,12 @@ struct koda_member {
 	struct koda_egress *egress; /* borrowed */
 	struct koda_member *next;
 	uint32_t id;
-	int listener;   /* owned; -1: nobody can connect any more */
-	int policy;     /* owned; sealed */
-	int ca[2];      /* owned; certificate and key, -1: none */
-	int wake;       /* owned */
-	bool is_served; /* the proxy has it */
+	int listener;                          /* owned; -1: nobody can connect any more */
+	int policy;                            /* owned; sealed */
+	int ca[2];                             /* owned; certificate and key, -1: none */
+	int wake;                              /* owned */
+	char token[KODA_EGRESS_TOKEN_MAX + 1]; /* "": none */
+	bool is_served;                        /* the proxy has it */
 	bool is_removed;
 	struct queued *first;
 	struct queued **last;

@@ -10,6 +10,7 @@
 #include "run/cgroup.h"
 #include "run/hardlink.h"
 #include "run/remedy.h"
+#include "run/scratch.h"
 #include "run/socket.h"
 #include "run/world.h"
 
@@ -216,8 +217,9 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	koda_auto_strv struct koda_strv line = KODA_STRV_INIT;
 	koda_auto_buf struct koda_buf trusted = KODA_BUF_INIT(KODA_AUTHORITY_MAX);
 	koda_auto_free char *caches = NULL;
+	koda_auto_free char *scratch = NULL;
 	struct koda_place place = koda_site_place(&sandbox->site);
-	const struct koda_env_request env_request = {
+	struct koda_env_request env_request = {
 		.host = (const char *const *)sandbox->host_env.items,
 		.command = options->shell  ? options->shell
 			   : options->argv ? options->argv[0]
@@ -235,6 +237,9 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		koda_terminal_describe(options->stdio, &terminal);
 	if (r == KODA_OK)
 		r = koda_site_cache_store(&sandbox->site, &caches, err);
+	if (r == KODA_OK && sandbox->backend == &koda_backend_landlock)
+		r = koda_scratch_name(&scratch, err);
+	env_request.scratch = scratch;
 	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
 	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
@@ -253,6 +258,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.caches = caches,
 			.cgroup = sandbox->cgroup,
 			.authorities = koda_buf_span(&trusted),
+			.scratch = scratch,
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,

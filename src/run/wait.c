@@ -175,6 +175,16 @@ static void take_egress(void *ctx, const struct koda_egress_message *message)
 	koda_command_note(command, &noted);
 }
 
+/* token: what connections begin with, where others could connect too; "": nothing. */
+static int open_way_out(struct koda_command *command, int listener, const char *token,
+			struct koda_error *err)
+{
+	int r = koda_member_add(command->egress, command->policy, listener, take_egress, command,
+				&command->member, err);
+
+	return r == KODA_OK && token[0] ? koda_member_set_token(command->member, token, err) : r;
+}
+
 static void take_end(struct koda_command *command, const struct koda_report *report,
 		     struct koda_outcome *outcome)
 {
@@ -216,8 +226,8 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		       adopt_terminal(command, koda_take_fd(&given), &outcome->setup) < 0;
 	case KODA_REPORT_LISTENER:
 		return count == 1 && command->policy &&
-		       koda_member_add(command->egress, command->policy, koda_take_fd(&given),
-				       take_egress, command, &command->member, &outcome->setup) < 0;
+		       open_way_out(command, koda_take_fd(&given), report.path, &outcome->setup) <
+			       0;
 	case KODA_REPORT_READY:
 		command->open_view = report.status == KODA_REPORT_READY_OPEN;
 		return false;

@@ -58,7 +58,7 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 	return KODA_OK;
 }
 
-const struct koda_world koda_world_here = { .look = look };
+const struct koda_world koda_world_here = { .look = look, .list = koda_world_list };
 
 /* One file system, and whether a directory's link count there is two and one for each
  * subdirectory. */

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 
 extern const struct koda_world koda_world_here;
+/* As in struct koda_world (listing.c). */
+KODA_CHECK int koda_world_list(void *ctx, const char *path, size_t max, struct koda_strv *names,
+			       struct koda_error *err);
 
 /* Where a scan puts what it finds; the lists are the caller's. */
 struct koda_found {

@@ -4,7 +4,8 @@
  * of a SOCK_SEQPACKET socket, descriptors beside them. The proxy finds its end on descriptor 3, and
  * ends when the other end closes.
  *
- *   host   ADD      id, flags; descriptors: listener, policy, [CA certificate, CA key]
+ *   host   ADD      id, flags, text: a token, with that flag; descriptors: listener, policy, [CA
+ *                   certificate, CA key]
  *          RULES    id; descriptor: policy. New connections meet it, and existing ones that it
  *                   would refuse are closed
  *          REMOVE   id; its listener and connections are closed
@@ -32,6 +33,8 @@
 #define KODA_EGRESS_FAILED 88
 #define KODA_EGRESS_MAGIC  0x6b656731U /* of this layout */
 #define KODA_EGRESS_FDS    4
+/* Longest token, without its terminator. */
+#define KODA_EGRESS_TOKEN_MAX 128
 
 enum koda_egress_kind {
 	KODA_EGRESS_ADD = 1,
@@ -48,7 +51,8 @@ enum koda_egress_kind {
 };
 
 enum koda_egress_flag {
-	KODA_EGRESS_CAN_ASK = 1U << 0 /* ADD: names that no rule speaks of are asked about */
+	KODA_EGRESS_CAN_ASK = 1U << 0, /* ADD: names that no rule speaks of are asked about */
+	KODA_EGRESS_TOKEN = 1U << 1    /* ADD: connections begin with a token */
 };
 
 enum koda_egress_verdict {
@@ -78,6 +82,7 @@ enum koda_egress_verdict {
 	X(TLS_FAILED, "tls_failed", "the TLS connection failed")                                   \
 	X(CLIENT_TIMEOUT, "client_timeout", "the client did not finish its request in time")       \
 	X(IDLE, "idle", "nothing was sent for too long")                                           \
+	X(NO_TOKEN, "no_token", "the connection does not come from the sandbox")                   \
 	X(LIMIT, "limit", "too many connections")                                                  \
 	X(RULES_CHANGED, "rules_changed", "the rules changed and refuse this host now")            \
 	X(REMOVED, "removed", "the sandbox ended")                                                 \
@@ -118,7 +123,7 @@ struct koda_egress_message {
 	char host[256];   /* canonical */
 	char rule[272];   /* that decided; may be empty */
 	char path[256];   /* EVENT of a request, without the query */
-	char text[160];   /* REFUSED; EVENT: detail, may be empty */
+	char text[160];   /* ADD: token; REFUSED; EVENT: detail, may be empty */
 };
 
 _Static_assert(sizeof(struct koda_egress_message) == 1064, "the layout is fixed");

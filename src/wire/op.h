@@ -41,8 +41,11 @@ enum koda_op_text {
 	X(FILE, "file", PATH, BYTES) /* contents text2, n1: mode; never in a host's tree */        \
 	X(DEV, "dev", NONE, NONE)    /* a minimal /dev */                                          \
 	X(PROC, "proc", NONE, NONE)  /* a fresh /proc */                                           \
+	/* without namespaces; made and removed by the guardian, refused by init */                \
+	X(SCRATCH, "scratch", PATH, NONE) /* the command's temporary directory */                  \
+	X(SOCKET, "socket", PATH, NONE)   /* nobody connects to it; n1, n2: as in the view */      \
 	/* lock-down */                                                                            \
-	X(LANDLOCK, "landlock", PATH, NONE)         /* n1: rights below text1 */                   \
+	X(LANDLOCK, "landlock", PATH, NONE)         /* n1: rights below text1, n2: inode or 0 */   \
 	X(RLIMIT, "rlimit", NONE, NONE)             /* flags: resource, n1: soft, n2: hard */      \
 	X(FILTER, "filter", BYTES, NONE)            /* the seccomp program */                      \
 	X(DENIED_WRITE, "denied-write", PATH, NONE) /* canary: creating below text1 fails */       \
@@ -80,6 +83,10 @@ struct koda_op {
 #define KODA_OP_FLEETING 4U
 /* Size of a cache that cannot be a copy and is an empty directory in memory instead. */
 #define KODA_OP_CACHE_BYTES (1024ULL << 20)
+/* Flag of a Landlock rule: for this very place, never for where a link leads. */
+#define KODA_OP_EXACT 8U
+/* Flag of a filter: init is asked about some calls, and does them itself. */
+#define KODA_OP_ASKED 16U
 /* Flag of a tmpfs: read-only once everything is in place. */
 #define KODA_OP_CLOSED 2U
 

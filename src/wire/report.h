@@ -16,6 +16,9 @@
 #define KODA_STAGE2_STATUS_FD 4 /* reports go here */
 #define KODA_STAGE2_LIFE_FD   5 /* messages of one byte, below; its end ends everything */
 
+/* The launcher's argument where there are no namespaces. */
+#define KODA_STAGE2_LANDLOCK "landlock"
+
 /* The first message says that the plan is there; all others are signals for the command. */
 #define KODA_LIFE_PLAN 0
 
@@ -24,7 +27,8 @@ enum koda_report_kind {
 	KODA_REPORT_EXEC_FAILED,      /* all was set up, but the program could not be executed */
 	KODA_REPORT_EXITED,           /* status is what wait(2) gave */
 	KODA_REPORT_TERMINAL,         /* with the controlling side of the command's terminal */
-	KODA_REPORT_LISTENER,         /* with the socket on which the way out begins */
+	KODA_REPORT_LISTENER,         /* with the socket on which the way out begins; path is a
+				       * token that connections begin with, if it is not empty */
 	KODA_REPORT_READY,            /* namespaces can be had; status: enum koda_report_ready */
 	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
 };

@@ -96,26 +96,53 @@ void host_send(struct host *host, const struct koda_egress_message *message, con
 	KODA_ASSERT_OK(koda_fd_send(host->control, &copy, sizeof(copy), fds, count, &err), err);
 }
 
-uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+static uint16_t send_add(struct host *host, const struct koda_egress_message *add, const char *net)
 {
-	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id, .flags = flags };
 	uint16_t port;
 	int fds[2] = { listen_local(&port), sealed_policy(net) };
 
-	host_send(host, &add, fds, 2);
+	host_send(host, add, fds, 2);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	return port;
 }
 
-uint16_t host_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+static void expect_added(struct host *host, uint32_t id)
 {
-	uint16_t port = host_send_add(host, id, flags, net);
 	struct koda_egress_message added = host_next(host);
 
 	if (added.kind != KODA_EGRESS_ADDED)
 		fail_msg("not added: %s", added.text);
 	assert_int_equal(added.id, id);
+}
+
+uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+{
+	const struct koda_egress_message add = { .kind = KODA_EGRESS_ADD,
+						 .id = id,
+						 .flags = flags };
+
+	return send_add(host, &add, net);
+}
+
+uint16_t host_add(struct host *host, uint32_t id, uint32_t flags, const char *net)
+{
+	uint16_t port = host_send_add(host, id, flags, net);
+
+	expect_added(host, id);
+	return port;
+}
+
+uint16_t host_add_token(struct host *host, uint32_t id, const char *token, const char *net)
+{
+	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD,
+					   .id = id,
+					   .flags = KODA_EGRESS_TOKEN };
+	uint16_t port;
+
+	(void)snprintf(add.text, sizeof(add.text), "%s", token);
+	port = send_add(host, &add, net);
+	expect_added(host, id);
 	return port;
 }
 

@@ -37,6 +37,8 @@ int listen_local(uint16_t *ret_port);
 uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net);
 /* ADD that must be followed. */
 uint16_t host_add(struct host *host, uint32_t id, uint32_t flags, const char *net);
+/* The same with a token. */
+uint16_t host_add_token(struct host *host, uint32_t id, const char *token, const char *net);
 void host_rules(struct host *host, uint32_t id, const char *net);
 void host_send(struct host *host, const struct koda_egress_message *message, const int *fds,
 	       size_t count);

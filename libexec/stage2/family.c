@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-38. The end of a tree of processes that no namespace holds together. Guardian and init are
+ * subreapers: whoever's parent is gone, by a double fork or otherwise, becomes their child, so that
+ * no children means no descendants. And each is the outermost process of a Landlock domain that
+ * signals do not leave: for them "everybody" (kill -1) is everything below, all at once, and a fork
+ * cannot slip through. Where Landlock knows no signals, descendants are looked for and killed until
+ * there are none.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Waiting doubles from here up to there, and ends after about four seconds. */
+#define PAUSE_NS     50000L
+#define PAUSE_MAX_NS 50000000L
+#define ROUNDS       90
+
+#define DESCENDANTS_MAX ((size_t)1 << 20)
+
+static bool scoped;     /* signals stay below, which has been tried */
+static uint64_t others; /* processes of this user that are none of the command's */
+
+struct list {
+	pid_t *pids; /* owned */
+	size_t count;
+	size_t cap;
+};
+
+void koda_family_begin(bool abstract)
+{
+	pid_t parent = getppid();
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		koda_stage2_fail("become the reaper of orphans", "", errno);
+	if (koda_lock_abi() < SYS_LANDLOCK_ABI_SCOPES)
+		return;
+	/* Only what could be signalled before tells anything afterwards. A parent that is gone
+	 * tells nothing; then nothing is believed. */
+	if (kill(parent, 0) < 0)
+		parent = 0;
+	koda_lock_scope(abstract);
+	scoped = parent > 1 && kill(parent, 0) < 0 && errno == EPERM;
+}
+
+static void add(struct list *list, pid_t pid)
+{
+	if (list->count == DESCENDANTS_MAX)
+		return;
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 64;
+		pid_t *pids = realloc(list->pids, cap * sizeof(*pids));
+
+		if (!pids)
+			return;
+		list->pids = pids;
+		list->cap = cap;
+	}
+	list->pids[list->count++] = pid;
+}
+
+/* Numbers with spaces between them, in pieces of any size. */
+static void add_numbers(struct list *list, int fd)
+{
+	char text[4096];
+	pid_t number = 0;
+	ssize_t n;
+
+	while ((n = read(fd, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				number = number * 10 + (text[i] - '0');
+				continue;
+			}
+			if (number > 0)
+				add(list, number);
+			number = 0;
+		}
+	}
+}
+
+/* Children belong to the thread that made them. */
+static void add_children(struct list *list, pid_t pid)
+{
+	char path[96];
+	const struct dirent *entry;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		int fd;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", pid,
+			       entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		add_numbers(list, fd);
+		(void)close(fd);
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+/* Everything below this process that is there now; the caller frees the list. */
+static struct list find_descendants(void)
+{
+	struct list list = { NULL, 0, 0 };
+
+	add_children(&list, getpid());
+	for (size_t i = 0; i < list.count; i++)
+		add_children(&list, list.pids[i]);
+	return list;
+}
+
+uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
+{
+	struct list list = { NULL, 0, 0 };
+	uint64_t sum = 0;
+
+	add_children(&list, getpid());
+	for (size_t i = 0; i < list.count && sum <= enough; i++) {
+		char number[16];
+
+		(void)snprintf(number, sizeof(number), "%d", list.pids[i]);
+		sum += count(number);
+		add_children(&list, list.pids[i]);
+	}
+	free(list.pids);
+	return sum;
+}
+
+void koda_family_count_others(void)
+{
+	uid_t user = geteuid();
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char path[64];
+		struct stat st;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		/* A directory's links are its subdirectories and two more. */
+		(void)snprintf(path, sizeof(path), "%.20s/task", entry->d_name);
+		if (fstatat(dirfd(dir), path, &st, 0) == 0 && st.st_uid == user)
+			others += st.st_nlink > 2 ? st.st_nlink - 2 : 1;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+uint64_t koda_family_others(void)
+{
+	return others;
+}
+
+/* Stopped first: who is stopped does not fork, so every round finds fewer. */
+static void kill_each(void)
+{
+	static const int signals[] = { SIGSTOP, SIGKILL };
+
+	for (size_t s = 0; s < sizeof(signals) / sizeof(signals[0]); s++) {
+		struct list list = find_descendants();
+
+		for (size_t i = 0; i < list.count; i++)
+			(void)kill(list.pids[i], signals[s]);
+		free(list.pids);
+	}
+}
+
+void koda_family_kill(void)
+{
+	if (scoped)
+		(void)kill(-1, SIGKILL);
+	else
+		kill_each();
+}
+
+/* True if there are no children any more. */
+static bool reap_all(void (*ended)(pid_t pid, int status))
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+		if (ended)
+			ended(pid, status);
+	return pid < 0 && errno == ECHILD;
+}
+
+bool koda_family_end(void (*ended)(pid_t pid, int status))
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		if (reap_all(ended))
+			return true;
+		koda_family_kill();
+		if (reap_all(ended))
+			return true;
+		(void)nanosleep(&pause, NULL);
+		if (pause.tv_nsec < PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+	}
+	return false;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-38. The guardian where there are no namespaces. It does what the other one does, but nothing
+ * ends with init: it ends the tree itself, also if init is not there any more to do so.
+ */
+#include "stage2.h"
+
+#include "sys.h"
+#include "wire/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What only a view could do would be left undone. */
+static void check_plan(const struct plan *plan)
+{
+	static const bool views[KODA_OP_COUNT] = {
+		[KODA_OP_HOLD] = true,     [KODA_OP_HOLD_FILE] = true, [KODA_OP_WRITABLE] = true,
+		[KODA_OP_READONLY] = true, [KODA_OP_PIN] = true,       [KODA_OP_MASK] = true,
+		[KODA_OP_VEIL] = true,     [KODA_OP_HOLE] = true,      [KODA_OP_TMPFS] = true,
+		[KODA_OP_OVERLAY] = true,  [KODA_OP_DEV] = true,       [KODA_OP_PROC] = true,
+	};
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (views[op.kind])
+			koda_stage2_fail("the plan is for another backend", op.text1.ptr, 0);
+}
+
+static pid_t start_init(int *ret_pidfd, int *ret_bond)
+{
+	int bond[2];
+	pid_t pid;
+
+	if (pipe2(bond, O_CLOEXEC) < 0)
+		koda_stage2_fail("make a pipe", "", errno);
+	pid = fork();
+	if (pid < 0)
+		koda_stage2_fail("start init", "", errno);
+	if (pid == 0) {
+		(void)close(bond[1]);
+		(void)close(KODA_STAGE2_LIFE_FD);
+		koda_fence_init(bond[0]);
+	}
+	(void)close(bond[0]);
+	*ret_bond = bond[1];
+	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (*ret_pidfd < 0)
+		koda_stage2_fail("hold init", "", errno);
+	return pid;
+}
+
+static void guard(pid_t init, int pidfd, int bond)
+{
+	const struct plan plan = koda_plan_load();
+	struct go go;
+
+	check_plan(&plan);
+	memset(&go, 0, sizeof(go));
+	go.cgroup = koda_cgroup_open(&plan, init, 0);
+	koda_scratch_make(&plan);
+	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
+		koda_stage2_fail("init is gone", "", errno);
+	koda_guard_watch(init, pidfd);
+}
+
+void koda_fence_guard(void)
+{
+	pid_t init;
+	int pidfd;
+	int bond;
+
+	koda_family_begin(false);
+	init = start_init(&pidfd, &bond);
+	/* The command's streams must end when the command does, not when we do. */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	if (koda_guardian_wait_for_plan())
+		guard(init, pidfd, bond);
+	/* Init too, if it is still there. */
+	(void)koda_family_end(NULL);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-37. The second filter, for machines without namespaces. What a namespace would keep apart is
+ * refused, and what depends on more than the registers show is asked about: init does it instead,
+ * or says no. Numbers and arguments only; the first filter has looked at the architecture.
+ */
+#include "plan/filter.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define REFUSE(error) (SECCOMP_RET_ERRNO | (unsigned int)(error))
+#define LOAD(field)                                                                                \
+	{                                                                                          \
+		BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, field) \
+	}
+/* The kernel takes these arguments as int: the low half. */
+#define ARG(n) LOAD(args[n])
+#define IS(value, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JEQ | BPF_K, yes, no, (unsigned int)(value)                          \
+	}
+#define HAS(bits, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JSET | BPF_K, yes, no, (unsigned int)(bits)                          \
+	}
+#define MASK(bits)                                                                                 \
+	{                                                                                          \
+		BPF_ALU | BPF_AND | BPF_K, 0, 0, (unsigned int)(bits)                              \
+	}
+#define ANSWER(action)                                                                             \
+	{                                                                                          \
+		BPF_RET | BPF_K, 0, 0, (action)                                                    \
+	}
+#define ALLOW SECCOMP_RET_ALLOW
+
+#ifndef MSG_FASTOPEN
+#define MSG_FASTOPEN 0x20000000
+#endif
+#define TYPE_MASK 0xf /* of a socket's type: the rest are flags */
+#define TCP       6
+#define FCHMODAT2 452
+
+/* Init does these, if they are about what the command may change or reach. */
+static const unsigned int asked[] = {
+	SYS_connect, SYS_listen, SYS_fchmod,   SYS_fchmodat,
+	FCHMODAT2,   SYS_fchown, SYS_fchownat, SYS_utimensat,
+#ifdef SYS_chmod
+	SYS_chmod,   SYS_chown,  SYS_lchown,
+#endif
+};
+
+static const struct {
+	unsigned int number;
+	int error;
+} refused[] = {
+	/* System V and POSIX queues, semaphores, shared memory: of the whole host. */
+	{ SYS_shmget, ENOSYS },
+	{ SYS_shmat, ENOSYS },
+	{ SYS_shmctl, ENOSYS },
+	{ SYS_semget, ENOSYS },
+	{ SYS_semop, ENOSYS },
+	{ SYS_semctl, ENOSYS },
+	{ SYS_semtimedop, ENOSYS },
+	{ SYS_msgget, ENOSYS },
+	{ SYS_msgsnd, ENOSYS },
+	{ SYS_msgrcv, ENOSYS },
+	{ SYS_msgctl, ENOSYS },
+	{ SYS_mq_open, ENOSYS },
+	{ SYS_mq_unlink, ENOSYS },
+	/* Attributes of files, which Landlock does not know. */
+	{ SYS_setxattr, EOPNOTSUPP },
+	{ SYS_lsetxattr, EOPNOTSUPP },
+	{ SYS_fsetxattr, EOPNOTSUPP },
+	{ SYS_removexattr, EOPNOTSUPP },
+	{ SYS_lremovexattr, EOPNOTSUPP },
+	{ SYS_fremovexattr, EOPNOTSUPP },
+#ifdef SYS_utime
+	{ SYS_utime, ENOSYS },
+	{ SYS_utimes, ENOSYS },
+	{ SYS_futimesat, ENOSYS },
+#endif
+	/* Of other processes. */
+	{ SYS_migrate_pages, EPERM },
+	{ SYS_move_pages, EPERM },
+};
+
+/* Each part begins with the number in the accumulator, and answers. */
+static const struct sock_filter on_socket[] = {
+	ARG(0),
+	IS(AF_UNIX, 2, 0),
+	IS(AF_INET, 5, 0),
+	IS(AF_INET6, 4, 12),
+	/* A datagram could be sent to a path without connecting. */
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 8, 0),
+	IS(SOCK_SEQPACKET, 7, 6),
+	/* Plain TCP, which init connects. */
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 0, 3),
+	ARG(2),
+	IS(0, 2, 0),
+	IS(TCP, 1, 0),
+	ANSWER(REFUSE(EACCES)),
+	ANSWER(ALLOW),
+	ANSWER(REFUSE(EAFNOSUPPORT)),
+};
+
+static const struct sock_filter on_socketpair[] = {
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 2, 0),
+	IS(SOCK_SEQPACKET, 1, 0),
+	ANSWER(REFUSE(EACCES)),
+	ANSWER(ALLOW),
+};
+
+/* A connection without connecting. */
+#define ON_SEND(flags)                                                                             \
+	{                                                                                          \
+		ARG(flags), HAS(MSG_FASTOPEN, 0, 1), ANSWER(REFUSE(EACCES)), ANSWER(ALLOW)         \
+	}
+static const struct sock_filter on_sendto[] = ON_SEND(3);
+static const struct sock_filter on_sendmsg[] = ON_SEND(2);
+static const struct sock_filter on_sendmmsg[] = ON_SEND(3);
+
+/* Only of the process itself. */
+#define ON_SELF(who)                                                                               \
+	{                                                                                          \
+		ARG(who), IS(0, 1, 0), ANSWER(REFUSE(EPERM)), ANSWER(ALLOW)                        \
+	}
+static const struct sock_filter on_schedule[] = ON_SELF(0);
+
+#define ON_PRIORITY(which)                                                                         \
+	{                                                                                          \
+		ARG(0), IS(which, 0, 2), ARG(1), IS(0, 1, 0), ANSWER(REFUSE(EPERM)), ANSWER(ALLOW) \
+	}
+static const struct sock_filter on_setpriority[] = ON_PRIORITY(PRIO_PROCESS);
+static const struct sock_filter on_ioprio[] = ON_PRIORITY(IOPRIO_WHO_PROCESS);
+
+/* Looking at somebody's limits changes nothing; a pointer has two halves. */
+static const struct sock_filter on_prlimit[] = {
+	ARG(0),
+	IS(0, 5, 0),
+	ARG(2),
+	IS(0, 0, 2),
+	{ BPF_LD | BPF_W | BPF_ABS, 0, 0,
+	  (unsigned int)offsetof(struct seccomp_data, args[2]) + 4 },
+	IS(0, 1, 0),
+	ANSWER(REFUSE(EPERM)),
+	ANSWER(ALLOW),
+};
+
+static const struct sock_filter on_ioctl[] = {
+	ARG(1),
+	IS(FS_IOC_SETFLAGS, 3, 0),
+	IS(FS_IOC_FSSETXATTR, 2, 0),
+	IS(FS_IOC_SETVERSION, 1, 0),
+	ANSWER(ALLOW),
+	ANSWER(REFUSE(ENOTTY)),
+};
+
+static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)
+{
+	return koda_buf_add(out, part, count * sizeof(*part));
+}
+
+/* If it is this call, the part answers; else what follows. */
+static int add_part(struct koda_buf *out, unsigned int number, const struct sock_filter *part,
+		    size_t count)
+{
+	const struct sock_filter test = IS(number, 0, (unsigned char)count);
+	int r = add(out, &test, 1);
+
+	return r < 0 ? r : add(out, part, count);
+}
+
+static int add_answer(struct koda_buf *out, unsigned int number, unsigned int action)
+{
+	const struct sock_filter answer = ANSWER(action);
+
+	return add_part(out, number, &answer, 1);
+}
+
+int koda_asked_program(struct koda_buf *out)
+{
+	static const struct sock_filter number = LOAD(nr);
+	static const struct sock_filter otherwise = ANSWER(ALLOW);
+	static const struct {
+		unsigned int number;
+		const struct sock_filter *part;
+		size_t count;
+	} parts[] = {
+#define PART(call, part) { SYS_##call, part, KODA_ARRAY_LEN(part) }
+		PART(socket, on_socket),
+		PART(socketpair, on_socketpair),
+		PART(sendto, on_sendto),
+		PART(sendmsg, on_sendmsg),
+		PART(sendmmsg, on_sendmmsg),
+		PART(sched_setaffinity, on_schedule),
+		PART(sched_setscheduler, on_schedule),
+		PART(sched_setparam, on_schedule),
+		PART(sched_setattr, on_schedule),
+		PART(setpriority, on_setpriority),
+		PART(ioprio_set, on_ioprio),
+		PART(prlimit64, on_prlimit),
+		PART(ioctl, on_ioctl),
+#undef PART
+	};
+	int r = add(out, &number, 1);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts) && r == KODA_OK; i++)
+		r = add_part(out, parts[i].number, parts[i].part, parts[i].count);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(asked) && r == KODA_OK; i++)
+		r = add_answer(out, asked[i], SECCOMP_RET_USER_NOTIF);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(refused) && r == KODA_OK; i++)
+		r = add_answer(out, refused[i].number, REFUSE(refused[i].error));
+	return r < 0 ? r : add(out, &otherwise, 1);
+}

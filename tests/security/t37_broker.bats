@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# bats file_tags=clause:none
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
+# T-37: a connection that init makes for the command leads elsewhere than checked, init is brought
+# down by what it is asked, or the command does without it.
+
+setup() {
+	load helper
+	load fence
+	new_project
+	use_fence
+}
+
+teardown() {
+	end_background
+}
+
+# A host that counts its connections in the file "hits" and answers GET; sets port.
+start_origin() {
+	python3 - "$BATS_TEST_TMPDIR/port" "$BATS_TEST_TMPDIR/hits" 3>&- <<-'EOF' &
+		import os, socketserver, sys, threading, time
+		class Answer(socketserver.StreamRequestHandler):
+		    def handle(self):
+		        with open(sys.argv[2], "a") as f:
+		            f.write("hit\n")
+		        if self.rfile.readline().startswith(b"GET"):
+		            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\norigin\n")
+		class Server(socketserver.ThreadingTCPServer):
+		    daemon_threads = True
+		    request_queue_size = 128
+		server = Server(("127.0.0.1", 0), Answer)
+		with open(sys.argv[1] + ".new", "w") as f:
+		    f.write(str(server.server_address[1]))
+		os.rename(sys.argv[1] + ".new", sys.argv[1])
+		threading.Thread(target=server.serve_forever, daemon=True).start()
+		time.sleep(120)
+	EOF
+	background+=($!)
+	wait_for "$BATS_TEST_TMPDIR/port"
+	port=$(<"$BATS_TEST_TMPDIR/port")
+	fence_policy 'd["net"]["allowed_domains"] = ["127.0.0.1:'"$port"'"]'
+}
+
+no_hits() {
+	[[ ! -e $BATS_TEST_TMPDIR/hits ]] || { cat "$BATS_TEST_TMPDIR/hits"; false; }
+}
+
+@test "clients reach an allowed host through the proxy, by HTTP, CONNECT and SOCKS" {
+	start_origin
+	local url=http://127.0.0.1:$port/
+	run run_box sh -c '
+		curl -sS --max-time 20 --noproxy "" -x http://127.0.0.1:3128 "$1"
+		curl -sS --max-time 20 --noproxy "" -p -x http://127.0.0.1:3128 "$1"
+		curl -sS --max-time 20 --noproxy "" -x socks5h://127.0.0.1:3128 "$1"
+		env -u no_proxy -u NO_PROXY python3 -c "
+import asyncio, sys, urllib.request
+proxy = urllib.request.ProxyHandler({\"http\": \"http://127.0.0.1:3128\"})
+print(urllib.request.build_opener(proxy).open(sys.argv[1], timeout=20).read().decode(), end=\"\")
+async def main():
+    r, w = await asyncio.open_connection(\"127.0.0.1\", 3128)
+    w.write(b\"GET %s HTTP/1.0\r\n\r\n\" % sys.argv[1].encode())
+    print((await r.read()).decode().split(\"\r\n\r\n\")[1], end=\"\")
+asyncio.run(main())" "$1"' sh "$url"
+	echo "$output"
+	[[ $status -eq 0 && $output == $'origin\norigin\norigin\norigin\norigin' ]]
+}
+
+@test "git speaks through it, too" {
+	start_origin
+	run run_box env -u no_proxy -u NO_PROXY git ls-remote "http://127.0.0.1:$port/none.git"
+	echo "$output"
+	# What comes back is no repository, but it comes back.
+	[[ $status -ne 0 && -s $BATS_TEST_TMPDIR/hits ]]
+}
+
+@test "nothing is reached directly, whatever the socket" {
+	start_origin
+	refused_with ECONNREFUSED connect-tcp 127.0.0.1 "$port"
+	refused_with 'ECONNREFUSED|ENETUNREACH' connect-tcp ::1 "$port"
+	refused_with ENETUNREACH connect-tcp 192.0.2.1 443
+	refused_with ENETUNREACH connect-tcp 2001:db8::1 443
+	refused ask-udp 127.0.0.1 "$port"
+	outside connect-tcp 127.0.0.1 "$port"
+	rm "$BATS_TEST_TMPDIR/hits"
+	python '
+import ctypes, errno, socket, struct, sys
+port = int(sys.argv[1])
+def attempt(what, act):
+    try:
+        act()
+        print("not refused:", what)
+    except OSError:
+        pass
+here = ("127.0.0.1", port)
+attempt("sendto fast open", lambda: socket.socket().sendto(b"x", 0x20000000, here))
+attempt("sendmsg fast open", lambda: socket.socket().sendmsg([b"x"], [], 0x20000000, here))
+attempt("sendto", lambda: socket.socket().sendto(b"x", here))
+s = socket.socket()
+s.setsockopt(6, 30, 1)
+attempt("TCP_FASTOPEN_CONNECT", lambda: s.connect(here))
+six = socket.socket(socket.AF_INET6)
+attempt("mapped", lambda: six.connect(("::ffff:127.0.0.1", port)))
+attempt("any", lambda: socket.socket().connect(("0.0.0.0", port)))
+attempt("other loopback", lambda: socket.socket().connect(("127.1.2.3", port)))
+attempt("listen", lambda: socket.socket().listen(1))
+attempt("bind", lambda: socket.socket().bind(("127.0.0.1", 0)))
+for family, kind, protocol in ((2, 2, 0), (10, 2, 0), (2, 3, 6), (16, 3, 0), (17, 3, 768), (40, 1, 0), (1, 2, 0), (2, 1, 262), (2, 1, 132)):
+    attempt(f"socket {family} {kind} {protocol}", lambda: socket.socket(family, kind, protocol))
+attempt("pair of datagrams", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+libc = ctypes.CDLL(None, use_errno=True)
+s = socket.socket()
+unspec = struct.pack("H14x", 0)
+if libc.connect(s.fileno(), unspec, 16) == 0:
+    print("not refused: unspecified")
+print("done")' "$port"
+	echo "$output"
+	[[ $output == 'done' ]]
+	no_hits
+}
+
+@test "the address that counts is the one that was copied" {
+	start_origin
+	python '
+import ctypes, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+good = struct.pack("!H4s8x", 3128, socket.inet_aton("127.0.0.1"))
+bad = struct.pack("!H4s8x", int(sys.argv[1]), socket.inet_aton("127.0.0.1"))
+memory = ctypes.create_string_buffer(struct.pack("H", 2) + good, 16)
+stop = False
+def flip():
+    while not stop:
+        ctypes.memmove(ctypes.addressof(memory) + 2, bad, 14)
+        ctypes.memmove(ctypes.addressof(memory) + 2, good, 14)
+thread = threading.Thread(target=flip)
+thread.start()
+end = time.monotonic() + 2
+connected = 0
+while time.monotonic() < end:
+    s = socket.socket()
+    if libc.connect(s.fileno(), memory, 16) == 0:
+        connected += 1
+        # A proxy answers this; the host would note the connection.
+        s.close()
+stop = True
+thread.join()
+print("connected" if connected else "never")' "$port"
+	[[ $output == connected ]]
+	no_hits
+}
+
+@test "the descriptor that counts is the one that was duplicated" {
+	start_origin
+	python '
+import os, socket, sys, threading, time
+# One number, two sockets: a Unix one that init may connect by path, and a TCP one.
+server = socket.socket(socket.AF_UNIX)
+os.mkdir("sub")
+server.bind("sub/s")
+server.listen(100)
+number = os.dup(0)
+stop = False
+def flip():
+    while not stop:
+        a = socket.socket(socket.AF_UNIX); b = socket.socket()
+        os.dup2(a.fileno(), number); os.dup2(b.fileno(), number)
+thread = threading.Thread(target=flip); thread.start()
+import ctypes, struct
+libc = ctypes.CDLL(None, use_errno=True)
+host = struct.pack("=H", 2) + struct.pack("!H4s8x", int(sys.argv[1]), socket.inet_aton("127.0.0.1"))
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    if libc.connect(number, host, 16) == 0:
+        print("connected")
+    libc.listen(number, 1)
+stop = True; thread.join()
+print("done")' "$port"
+	[[ $output == 'done' ]]
+	no_hits
+}
+
+@test "bytes written before the token spoil the connection, and nothing else" {
+	start_origin
+	python '
+import socket, threading, time
+stop = False
+s = None
+def write():
+    while not stop:
+        try:
+            s.send(b"GET / HTTP/1.0\r\n\r\n", socket.MSG_NOSIGNAL)
+        except (OSError, AttributeError):
+            pass
+threads = [threading.Thread(target=write) for _ in range(2)]
+for t in threads: t.start()
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    s = socket.socket()
+    s.settimeout(2)
+    try:
+        s.connect(("127.0.0.1", 3128))
+        s.recv(100)
+    except OSError:
+        pass
+stop = True
+for t in threads: t.join()
+print("done")'
+	[[ $output == 'done' ]]
+	no_hits
+	run run_box curl -sS --max-time 20 --noproxy '' -x http://127.0.0.1:3128 "http://127.0.0.1:$port/"
+	[[ $output == origin ]]
+}
+
+@test "senseless and vanishing callers leave init as it was" {
+	start_origin
+	python '
+import ctypes, os, signal, socket, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+SYS_connect, SYS_listen, SYS_fchmodat, SYS_utimensat = 42, 50, 268, 280
+for args in ((SYS_connect, -1, 0, 16), (SYS_connect, 0, 1, 16), (SYS_connect, 0, -1, 16), (SYS_connect, 99999, 1, 110),
+             (SYS_connect, 0, 1, -1), (SYS_connect, 0, 1, 1 << 31), (SYS_connect, 0, 1, 0), (SYS_listen, -1, 0),
+             (SYS_listen, 0, -1), (SYS_fchmodat, -100, 1, 0), (SYS_fchmodat, -1, 0, 0), (SYS_utimensat, -100, 1, 1, 0),
+             (SYS_utimensat, 0, 0, 1, 0)):
+    if libc.syscall(*(ctypes.c_long(a) for a in args)) != -1:
+        print("accepted", args)
+# Threads that connect, change modes and disappear in the middle of it.
+for i in range(40):
+    pid = os.fork()
+    if pid == 0:
+        def work():
+            while True:
+                s = socket.socket()
+                s.connect_ex(("127.0.0.1", 3128))
+                s.close()
+                try: os.chmod("file", 0o644)
+                except OSError: pass
+        for _ in range(3): threading.Thread(target=work, daemon=True).start()
+        time.sleep(10)
+    time.sleep(0.002 * (i % 10))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+# A process that has closed itself to others gets nothing.
+pid = os.fork()
+if pid == 0:
+    libc.prctl(4, 0, 0, 0, 0)
+    os._exit(0 if socket.socket().connect_ex(("127.0.0.1", 3128)) else 1)
+closed = os.waitpid(pid, 0)[1]
+print("done", closed if os.getuid() else 0)'
+	echo "$output"
+	[[ $output == 'done 0' ]]
+	run run_box curl -sS --max-time 20 --noproxy '' -x http://127.0.0.1:3128 "http://127.0.0.1:$port/"
+	[[ $output == origin ]]
+}
+
+@test "who connects to the proxy from outside is refused, and told of" {
+	start_origin
+	"$KODA_BIN" run "${box[@]}" --wall-time 60 --events-fd 8 -- python3 -c '
+import socket, time, os
+s = socket.create_connection(("127.0.0.1", 3128), 10)
+with open("new", "w") as f: print(s.getpeername()[1], file=f)
+os.rename("new", "where")
+for _ in range(400):
+    if os.path.exists("done"): break
+    time.sleep(0.05)' 9<"$policy" 8>"$BATS_TEST_TMPDIR/events" 3>&- &
+	background+=($!)
+	wait_for where
+	python3 -c '
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)
+s.settimeout(20)
+s.sendall(b"CONNECT 127.0.0.1:%s HTTP/1.1\r\n\r\n" % sys.argv[2].encode())
+try:
+    sys.exit(s.recv(1) != b"")
+except ConnectionResetError:
+    pass' "$(<where)" "$port"
+	touch ./done
+	wait "${background[1]}"
+	grep -q '"no_token"' "$BATS_TEST_TMPDIR/events"
+	no_hits
+}
+
+@test "sockets of the host are not connected to, those of the command are" {
+	listen_unix "$project/host" "$elsewhere/host" "@koda-t37-$$"
+	refused connect-unix "$project/host"
+	refused connect-unix host
+	refused connect-unix "$elsewhere/host"
+	refused abstract-connect "koda-t37-$$"
+	outside connect-unix "$project/host"
+	# Also one that nobody knew of, where the command could not have made it.
+	python '
+import socket, sys
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+    print("connected")
+except PermissionError:
+    print("refused")' "$elsewhere/host"
+	[[ $output == refused ]]
+	mkdir sub
+	python '
+import os, socket, threading
+os.chdir("sub")
+def serve(s):
+    c = s.accept()[0]; c.sendall(b"hello"); c.close()
+for address in ("s", "\0koda-t37-own-%d" % os.getpid()):
+    s = socket.socket(socket.AF_UNIX); s.bind(address); s.listen(5)
+    threading.Thread(target=serve, args=(s,)).start()
+    c = socket.socket(socket.AF_UNIX); c.connect(address); print(c.recv(9).decode())'
+	[[ $output == $'hello\nhello' ]]
+}
+
+@test "without a network nothing is connected, but the rest goes on" {
+	box=("${fence[@]}" --no-network)
+	refused_with ECONNREFUSED connect-tcp 127.0.0.1 3128
+	allowed chmod file 0640
+}
+
+@test "what namespaces would keep apart is refused" {
+	sleep 60 3>&- &
+	background+=($!)
+	python '
+import ctypes, os, resource, sys
+victim = int(sys.argv[1])
+def attempt(what, act):
+    try:
+        act()
+        print("not refused:", what)
+    except OSError:
+        pass
+attempt("signal", lambda: os.kill(victim, 9))
+attempt("existence by signal", lambda: os.kill(victim, 0))
+attempt("limit", lambda: resource.prlimit(victim, resource.RLIMIT_CPU, (1, 1)))
+attempt("processors", lambda: os.sched_setaffinity(victim, {0}))
+attempt("priority", lambda: os.setpriority(os.PRIO_PROCESS, victim, 19))
+attempt("command line", lambda: open("/proc/%d/cmdline" % victim).read())
+attempt("environment", lambda: open("/proc/%d/environ" % victim).read())
+attempt("directory", lambda: os.listdir("/proc/%d/fd" % victim))
+attempt("list", lambda: os.listdir("/proc"))
+libc = ctypes.CDLL(None, use_errno=True)
+for name in ("shmget", "msgget", "semget"):
+    if getattr(libc, name)(0, 4096, 0o600) != -1:
+        print("not refused:", name)
+print("done")' "${background[0]}"
+	echo "$output"
+	[[ $output == 'done' ]]
+	kill -0 "${background[0]}"
+	# The twin: oneself.
+	python '
+import os, resource
+resource.setrlimit(resource.RLIMIT_CPU, resource.getrlimit(resource.RLIMIT_CPU))
+os.sched_setaffinity(0, os.sched_getaffinity(0))
+os.setpriority(os.PRIO_PROCESS, 0, 5)
+print("fine")'
+	[[ $output == fine ]]
+}
+
+@test "no capability, and nothing to get one with" {
+	run_box sh -c 'echo x >up; sleep 20' 3>&- &
+	background+=($!)
+	wait_for up
+	python3 - "${background[0]}" <<-'EOF'
+		import os, sys
+		def children(pid):
+		    found = []
+		    for task in os.listdir(f"/proc/{pid}/task"):
+		        for child in open(f"/proc/{pid}/task/{task}/children").read().split():
+		            found += [int(child)] + children(int(child))
+		    return found
+		for pid in children(int(sys.argv[1])):
+		    status = dict(l.split(":\t") for l in open(f"/proc/{pid}/status").read().splitlines() if ":\t" in l)
+		    if status["Name"] in ("sh", "sleep"):
+		        assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", status
+		        for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+		            assert int(status[name], 16) == 0, status
+		        assert os.getuid() != 0 or int(status["CapBnd"], 16) == 0, status
+		        print("looked")
+	EOF
+}

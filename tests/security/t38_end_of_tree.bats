@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# bats file_tags=clause:none
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
+# T-38: without a namespace that ends with the command, something of it goes on.
+
+setup() {
+	load helper
+	load fence
+	new_project
+	use_fence
+	mark=$((RANDOM % 10000 + 20000)).$((RANDOM % 1000))$$
+}
+
+teardown() {
+	end_background
+}
+
+# Everything that sleeps for our own number of seconds, as this machine numbers it.
+sleepers() {
+	local file words
+	for file in /proc/[0-9]*/cmdline; do
+		mapfile -d '' -t words 2>/dev/null <"$file" || continue
+		[[ ${words[0]-} == sleep && ${words[1]-} == "$mark" ]] && echo "${file//[^0-9]/}"
+	done
+	return 0
+}
+
+# Within ten seconds they are gone.
+all_gone() {
+	local i
+	for ((i = 0; i < 500; i++)); do
+		[[ $(sleepers) ]] || return 0
+		sleep 0.02
+	done
+	echo "still there: $(sleepers)"
+	return 1
+}
+
+# Every way to be left behind: by a double fork, in a session of one's own, deaf, as nobody's child.
+leave='
+(sleep $1 &)
+(setsid sh -c "trap \"\" HUP INT TERM; sleep $1; sleep $1" >/dev/null 2>&1 &)
+nohup sleep $1 >/dev/null 2>&1 &
+python3 -c "
+import ctypes, os, signal, sys, time
+for s in set(range(1, 65)) - {signal.SIGCHLD}:
+    try: signal.signal(s, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        if os.fork() == 0:
+            os.execvp(\"sleep\", [\"sleep\", sys.argv[1]])
+        os.execvp(\"sleep\", [\"sleep\", sys.argv[1]])
+    os._exit(0)
+os.wait()" "$1"
+'
+
+@test "whoever is left behind ends with the command" {
+	run run_box sh -c "$leave"'sleep 0.3; echo over' sh "$mark"
+	[[ $status -eq 0 && $output == over ]]
+	[[ ! $(sleepers) ]]
+}
+
+@test "twin: without a sandbox they go on" {
+	sh -c "$leave" sh "$mark" 3>&-
+	sleep 0.3
+	mapfile -t background < <(sleepers)
+	[[ ${#background[@]} -ge 4 ]]
+}
+
+@test "the wall time ends them too" {
+	run "$KODA_BIN" run "${fence[@]}" --wall-time 1 -- sh -c "$leave"'sleep $1' sh "$mark"
+	[[ $status -eq 124 ]]
+	[[ ! $(sleepers) ]]
+}
+
+# started: a command that leaves processes and files behind and goes on; sets runner, guardian, init.
+started() {
+	"$KODA_BIN" run "${fence[@]}" --wall-time 120 -- sh -c "$leave"'
+		mkdir -p "$TMPDIR/a/b"; echo x >"$TMPDIR/a/b/file"
+		sleep 0.3; echo "$TMPDIR" >new; mv new up; sleep $1' sh "$mark" >/dev/null 2>&1 3>&- &
+	runner=$!
+	background+=("$runner")
+	wait_for up
+	# The file does not end its line.
+	read -r guardian _ <"/proc/$runner/task/$runner/children" || true
+	read -r init _ <"/proc/$guardian/task/$guardian/children" || true
+	[[ $(sleepers) && -e $(<up)/a/b/file ]]
+}
+
+# gone_with PROCESS: that one is killed, and nothing is left.
+gone_with() {
+	local i
+	started
+	kill -KILL "${!1}"
+	all_gone
+	for ((i = 0; i < 250; i++)); do
+		[[ -e $(<up) ]] || break
+		sleep 0.02
+	done
+	[[ ! -e $(<up) ]]
+}
+
+@test "when the runner is killed, everything ends" {
+	gone_with runner
+}
+
+@test "when the guardian is killed, everything ends" {
+	gone_with guardian
+}
+
+@test "when init is killed, everything ends" {
+	gone_with init
+}
+
+@test "a command that forks as fast as it can ends" {
+	# What the kernel refuses goes on until the wall time; what it lets root do is ended by init.
+	run "$KODA_BIN" run "${fence[@]}" --wall-time 3 --max-procs 300 -- \
+		python3 -c '
+import os
+def bomb():
+    while True:
+        try:
+            if os.fork() == 0:
+                os.setsid()
+        except OSError:
+            pass
+bomb()' "$mark"
+	echo "$status $output"
+	[[ $status -ne 0 && $output == *'everything was ended'* ]]
+	run grep -al -- "$mark" /proc/[0-9]*/cmdline
+	for file in "${lines[@]}"; do
+		! tr '\0' ' ' <"$file" 2>/dev/null | grep -q '^python3 -c'
+	done
+}
+
+@test "limits are those of the tree, not of the host" {
+	# Many processes of the same user outside do not count.
+	local i
+	for ((i = 0; i < 30; i++)); do
+		sleep "$mark" 3>&- &
+		background+=($!)
+	done
+	run "$KODA_BIN" run "${fence[@]}" --max-procs 10 -- sh -c 'sleep 0.3; echo fine'
+	[[ $status -eq 0 && $output == fine ]]
+	[[ $(sleepers | wc -l) -eq 30 ]]
+	run "$KODA_BIN" run "${fence[@]}" --max-procs 10 -- sh -c '
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 20 & done; wait; echo no'
+	echo "$output"
+	[[ $status -ne 0 && ( $output == *'process limit'* || $output == *ork* ) && $output != *no ]]
+	# Nor are they ended with it.
+	[[ $(sleepers | wc -l) -eq 30 ]]
+}
+
+@test "memory is that of the tree" {
+	run "$KODA_BIN" run "${fence[@]}" --memory 200M --wall-time 30 -- sh -c '
+		for i in 1 2 3 4; do
+			python3 -c "
+import time
+x = bytearray(100 << 20)
+for i in range(0, len(x), 4096): x[i] = 1
+time.sleep(20)" &
+		done; wait'
+	echo "$status $output"
+	[[ $status -ne 0 && $output == *'memory limit'* ]]
+}
+
+@test "the command cannot end, stop or trace those who watch it" {
+	run run_box python3 -c '
+import os, signal
+tried = 0
+pid = os.getpid()
+# Init is the parent, the guardian its parent; numbers near by are whatever they are.
+for victim in {os.getppid(), os.getppid() - 1, 1} - {pid, 0}:
+    for s in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+        try:
+            os.kill(victim, s)
+            print("signalled", victim)
+        except (PermissionError, ProcessLookupError):
+            tried += 1
+try:
+    os.kill(-1, signal.SIGKILL)
+except OSError:
+    pass
+print("still here")'
+	[[ $output == 'still here' ]]
+}
