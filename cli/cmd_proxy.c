@@ -246,7 +246,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	}
 	r = describe(request->listen, fd, &line, err);
 	if (r == KODA_OK)
-		r = koda_egress_new(call->env, &egress, err);
+		r = koda_egress_open(call->env, &egress, err);
 	if (r == KODA_OK)
 		r = koda_member_add(egress, setup.policy, koda_take_fd(&fd), told, request, &member,
 				    err);
@@ -254,7 +254,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 		r = serve(member, request, &line, signals, err);
 	koda_fd_close(&fd);
 	koda_member_remove(member, koda_clock_now() + REMOVAL_NS);
-	koda_egress_free(egress);
+	koda_egress_close(egress);
 	if (path)
 		(void)unlink(path);
 	return r;

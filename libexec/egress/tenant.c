@@ -169,7 +169,7 @@ static void free_tenant(struct koda_task *task)
 	free(KODA_OUTER(struct koda_tenant, accepting, task));
 }
 
-void koda_tenant_remove(struct koda_tenant *tenant)
+uint32_t koda_tenant_remove(struct koda_tenant *tenant)
 {
 	struct koda_proxy *proxy = tenant->proxy;
 	int listener = koda_watch_release(proxy->loop, &tenant->listener);
@@ -188,4 +188,5 @@ void koda_tenant_remove(struct koda_tenant *tenant)
 	/* An event for it may still be in the batch. */
 	koda_task_cancel(&tenant->accepting);
 	koda_task_post(proxy->loop, &tenant->accepting, free_tenant);
+	return tenant->dropped;
 }

@@ -29,6 +29,7 @@ struct koda_tenant {
 	struct koda_deadline retry; /* accepting stopped after an error */
 	bool full;                  /* accepting stopped at a ceiling */
 	uint64_t told_full;         /* when that was reported last */
+	uint32_t dropped;           /* events that were lost since the last that was not */
 };
 
 /* Everything an ADD brings. The descriptors are taken, also on failure. */
@@ -51,8 +52,8 @@ struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id);
  * then the old ones stay. */
 KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
 				     struct koda_error *err);
-/* Closes its connections and frees it. */
-void koda_tenant_remove(struct koda_tenant *tenant);
+/* Closes its connections and frees it; how many events about it are lost and not told of. */
+uint32_t koda_tenant_remove(struct koda_tenant *tenant);
 
 /* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A
  * policy that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID,

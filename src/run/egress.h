@@ -19,11 +19,12 @@
 
 struct koda_egress;
 
-/* env: the host's, of which the proxy gets what says how to reach the network. Fails: NOMEM. */
-KODA_CHECK int koda_egress_new(const char *const *env, struct koda_egress **ret_egress,
-			       struct koda_error *err);
-/* Its members must be gone. NULL is fine. */
-void koda_egress_free(struct koda_egress *egress);
+/* The one of this process for this environment (the host's), of which the proxy gets what says how
+ * to reach the network. Any thread may do this. Fails: NOMEM. */
+KODA_CHECK int koda_egress_open(const char *const *env, struct koda_egress **ret_egress,
+				struct koda_error *err);
+/* The caller's members must be gone; the last one who closes it ends the proxy. NULL is fine. */
+void koda_egress_close(struct koda_egress *egress);
 
 /* One listener with its rules. */
 struct koda_member;

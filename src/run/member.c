@@ -160,6 +160,7 @@ int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy
 	*member = (struct koda_member){ .egress = egress,
 					.listener = listener,
 					.policy = -1,
+					.next_policy = -1,
 					.ca = { -1, -1 },
 					.wake = -1,
 					.told = told,
@@ -171,6 +172,7 @@ int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy
 		return r;
 	}
 	(void)pthread_mutex_lock(&egress->lock);
+	egress->starts = 0;
 	member->id = ++egress->next_id;
 	member->next = egress->members;
 	egress->members = member;

@@ -147,34 +147,6 @@ static int adopt_terminal(struct koda_command *command, int control, struct koda
 	return r;
 }
 
-/* Something about a connection; what was denied is a violation too. */
-static void take_egress(void *ctx, const struct koda_egress_message *message)
-{
-	struct koda_command *command = ctx;
-	struct koda_event event;
-	char target[sizeof(message->host) + 8];
-	char rule[sizeof(message->rule)];
-	struct koda_noted noted = { .kind = KODA_VIOLATION_NETWORK,
-				    .source = KODA_SOURCE_PROXY,
-				    .target = target,
-				    .rule = rule };
-
-	if (message->kind == KODA_EGRESS_REFUSED) {
-		(void)snprintf(target, sizeof(target), "the proxy cannot serve: %s", message->text);
-		rule[0] = '\0';
-		noted.kind = KODA_VIOLATION_OTHER;
-		koda_command_note(command, &noted);
-	}
-	if (!koda_egress_event(message, &event))
-		return;
-	koda_command_tell(command, event);
-	if (event.of.egress.allowed)
-		return;
-	(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
-	(void)snprintf(rule, sizeof(rule), "%s", message->rule);
-	koda_command_note(command, &noted);
-}
-
 static void take_end(struct koda_command *command, const struct koda_report *report,
 		     struct koda_outcome *outcome)
 {
@@ -215,9 +187,8 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		return count == 1 &&
 		       adopt_terminal(command, koda_take_fd(&given), &outcome->setup) < 0;
 	case KODA_REPORT_LISTENER:
-		return count == 1 && command->policy &&
-		       koda_member_add(command->egress, command->policy, koda_take_fd(&given),
-				       take_egress, command, &command->member, &outcome->setup) < 0;
+		return count == 1 && command->sandbox &&
+		       koda_command_adopt(command, koda_take_fd(&given), &outcome->setup) < 0;
 	case KODA_REPORT_LIMIT:
 		reach_reported(command, &report);
 		return false;
