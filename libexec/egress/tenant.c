@@ -89,7 +89,7 @@ static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct
 
 	if (koda_tenant_find(proxy, order->id))
 		return koda_fail(err, KODA_E_INVALID, 0, "there is a sandbox of that number");
-	if (proxy->tenant_count >= KODA_TENANTS_MAX)
+	if (proxy->tenant_count >= proxy->tenant_max)
 		return koda_fail(err, KODA_E_LIMIT, 0, "too many sandboxes");
 	tenant = calloc(1, sizeof(*tenant));
 	if (!tenant)
