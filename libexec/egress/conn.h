@@ -69,6 +69,7 @@ struct koda_conn {
 	uint64_t began;           /* loop's clock */
 	bool socks;               /* asked by SOCKS, so answered by it */
 	bool gate_open;           /* tunnel: the client's bytes may go to the origin */
+	uint32_t passed;          /* tunnel: of in, what the origin has got already */
 	bool client_gone;         /* both directions of the client are dead */
 	union {
 		struct egress_head_scan head;
@@ -116,6 +117,8 @@ void koda_greeting_begin(struct koda_conn *conn);
 void koda_socks_begin(struct koda_conn *conn);
 /* HTTP that is no CONNECT. */
 void koda_http_begin(struct koda_conn *conn);
+/* The same inside a tunnel, whose origin is connected: requests are for conn->deal's target. */
+void koda_http_begin_in_tunnel(struct koda_conn *conn);
 /* conn->deal is set: decide, connect, answer, then the tunnel. */
 void koda_connect_begin(struct koda_conn *conn);
 /* The origin is connected, the client was told. With gate_open the client's bytes are not looked

@@ -5,8 +5,7 @@
  */
 #include "host.h"
 
-#include "../lib/certs.h"
-#include "base/fd.h"
+#include "mitm.h"
 
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -278,34 +277,15 @@ static size_t real_hello(char *out, size_t size)
 /* Termination: a client, and an origin, that leaves the other in the middle of the handshake. */
 static void test_handshake(void **state)
 {
-	static const struct cert_spec spec = { .name = "Site CA" };
-	EVP_PKEY *key = EVP_EC_gen("P-256");
-	X509 *ca = certs_make(&spec, key, NULL, NULL);
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(65536);
-	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = 1 };
 	struct koda_egress_message event;
-	struct koda_error err = { 0 };
 	struct host host;
-	char policy[256];
 	char hello[4096];
 	uint16_t port;
-	int fds[3];
 	int fd;
 
 	(void)state;
-	certs_add_pem(ca, &text);
-	certs_add_key_pem(key, NULL, &text);
-	(void)snprintf(policy, sizeof(policy),
-		       "{\"net\":{\"allowed_domains\":[\"localhost\"],"
-		       "\"mitm\":{\"ca_bundle\":\"/ca.pem\"}}}");
-	fds[0] = listen_local(&port);
-	KODA_ASSERT_OK(koda_fd_sealed("policy", policy, strlen(policy), &fds[1], &err), err);
-	KODA_ASSERT_OK(koda_fd_sealed("pem", text.ptr, text.len, &fds[2], &err), err);
 	host_start_bare(&host, NULL);
-	host_send(&host, &add, fds, 3);
-	(void)host_expect(&host, KODA_EGRESS_ADDED);
-	for (int i = 0; i < 3; i++)
-		(void)close(fds[i]);
+	port = add_mitm(&host, 1, "\"allowed_domains\":[\"localhost\"]");
 	fd = tunnel_to(port, "localhost", mute.port);
 	put(fd, hello, real_hello(hello, sizeof(hello)));
 	event = host_expect(&host, KODA_EGRESS_EVENT);
@@ -314,8 +294,6 @@ static void test_handshake(void **state)
 	(void)get_all(fd, hello, sizeof(hello), true);
 	(void)close(fd);
 	host_stop(&host);
-	X509_free(ca);
-	EVP_PKEY_free(key);
 }
 
 int main(void)
