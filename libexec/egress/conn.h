@@ -15,6 +15,7 @@
 #include "decide.h"
 #include "exchange.h"
 #include "flow.h"
+#include "guess.h"
 #include "hello.h"
 #include "input.h"
 #include "loop.h"
@@ -70,7 +71,8 @@ struct koda_conn {
 	bool socks;               /* asked by SOCKS, so answered by it */
 	bool gate_open;           /* tunnel: the client's bytes may go to the origin */
 	uint32_t passed;          /* tunnel: of in, what the origin has got already */
-	bool client_gone;         /* both directions of the client are dead */
+	struct egress_guess_scan guess;
+	bool client_gone; /* both directions of the client are dead */
 	union {
 		struct egress_head_scan head;
 		struct egress_socks socks;

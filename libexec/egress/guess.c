@@ -41,28 +41,51 @@ static bool is_request(struct koda_span rest)
 	       (rest.len > 0 && rest.ptr[0] == '/');
 }
 
-enum egress_guess egress_guess_http(struct koda_span bytes)
+/* The method, behind empty lines, with which servers are patient. */
+static enum egress_guess read_method(struct egress_guess_scan *scan, struct koda_span bytes)
 {
-	size_t at = 0;
-	size_t method;
-	size_t end;
+	for (; scan->at < bytes.len; scan->at++) {
+		char c = bytes.ptr[scan->at];
 
-	/* Servers are patient with empty lines. */
-	while (at < bytes.len &&
-	       (is_blank(bytes.ptr[at]) || bytes.ptr[at] == '\r' || bytes.ptr[at] == '\n'))
-		at++;
-	method = at;
-	while (at < bytes.len && is_token(bytes.ptr[at]))
-		at++;
-	if (at < bytes.len && (at == method || !is_blank(bytes.ptr[at])))
-		return EGRESS_GUESS_OTHER;
-	/* Either of the two ends a line for somebody. */
-	for (end = at; end < bytes.len && bytes.ptr[end] != '\n' && bytes.ptr[end] != '\r'; end++)
-		if (is_control(bytes.ptr[end]))
+		if (!scan->begun && (is_blank(c) || c == '\r' || c == '\n'))
+			continue;
+		if (scan->begun && is_blank(c)) {
+			scan->method = scan->at;
+			return EGRESS_GUESS_HTTP;
+		}
+		if (!is_token(c))
 			return EGRESS_GUESS_OTHER;
-	if (end < bytes.len)
-		return is_request((struct koda_span){ bytes.ptr + at, end - at })
-			       ? EGRESS_GUESS_HTTP
-			       : EGRESS_GUESS_OTHER;
-	return bytes.len >= EGRESS_GUESS_MAX ? EGRESS_GUESS_BAD : EGRESS_GUESS_MORE;
+		scan->begun = true;
+	}
+	return EGRESS_GUESS_MORE;
+}
+
+/* The rest of the line. Either of two bytes ends it for somebody. */
+static enum egress_guess read_rest(struct egress_guess_scan *scan, struct koda_span bytes)
+{
+	for (; scan->at < bytes.len; scan->at++) {
+		char c = bytes.ptr[scan->at];
+
+		if (is_control(c))
+			return EGRESS_GUESS_OTHER;
+		if (c == '\n' || c == '\r')
+			return is_request((struct koda_span){ bytes.ptr + scan->method,
+							      scan->at - scan->method })
+				       ? EGRESS_GUESS_HTTP
+				       : EGRESS_GUESS_OTHER;
+	}
+	return EGRESS_GUESS_MORE;
+}
+
+enum egress_guess egress_guess_http(struct egress_guess_scan *scan, struct koda_span bytes)
+{
+	enum egress_guess guess = EGRESS_GUESS_HTTP;
+
+	if (scan->method == 0)
+		guess = read_method(scan, bytes);
+	if (guess == EGRESS_GUESS_HTTP)
+		guess = read_rest(scan, bytes);
+	if (guess == EGRESS_GUESS_MORE && bytes.len >= EGRESS_GUESS_MAX)
+		return EGRESS_GUESS_BAD;
+	return guess;
 }

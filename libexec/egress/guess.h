@@ -10,6 +10,8 @@
 
 #include "base/buf.h"
 
+#include <stdint.h>
+
 /* A first line that is longer and might be a request is no good. */
 #define EGRESS_GUESS_MAX ((size_t)16384)
 
@@ -20,8 +22,14 @@ enum egress_guess {
 	EGRESS_GUESS_BAD
 };
 
-/* bytes is everything that was received. An answer other than MORE stays the same whatever
- * follows. */
-enum egress_guess egress_guess_http(struct koda_span bytes);
+/* All zero for a new connection; no byte is looked at twice. */
+struct egress_guess_scan {
+	uint32_t at;     /* looked at */
+	uint32_t method; /* where it ends; 0: not yet known */
+	bool begun;      /* the empty lines are over */
+};
+
+/* bytes is everything that was received. An answer other than MORE is the last one. */
+enum egress_guess egress_guess_http(struct egress_guess_scan *scan, struct koda_span bytes);
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include "conn.h"
 
-#include "guess.h"
 #include "reach.h"
 
 #include <string.h>
@@ -113,7 +112,7 @@ static bool pass_all(struct koda_conn *conn)
 /* It is not TLS. */
 static bool judge_text(struct koda_conn *conn)
 {
-	switch (egress_guess_http(koda_input_span(&conn->in))) {
+	switch (egress_guess_http(&conn->guess, koda_input_span(&conn->in))) {
 	case EGRESS_GUESS_OTHER:
 		return pass_all(conn);
 	case EGRESS_GUESS_MORE:
@@ -270,6 +269,7 @@ void koda_tunnel_begin(struct koda_conn *conn)
 {
 	conn->phase = &tunnel;
 	conn->scan.hello = (struct egress_hello_scan){ 0 };
+	conn->guess = (struct egress_guess_scan){ 0 };
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 	if (conn->in.len > 0 && !conn->gate_open) {
 		if (!judge(conn))
