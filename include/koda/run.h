@@ -47,6 +47,10 @@ struct koda_sandbox_options {
 	void *event_ctx;
 	const enum koda_clause *accept; /* may be missing, says a person; not with auto */
 	size_t accept_count;
+	const char *const *opaque; /* NULL, or NULL-terminated: patterns of hosts whose TLS passes
+				    * as it is although the policy's net.mitm terminates it, for
+				    * clients that trust one certificate only. The name is checked
+				    * all the same. Copied. */
 	koda_question_fn *on_question; /* NULL: what no rule speaks of is refused */
 	void *question_ctx;
 	bool no_sandbox; /* a clean environment, wall time and output limit only; not with auto */

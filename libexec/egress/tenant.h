@@ -56,13 +56,15 @@ KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
 uint32_t koda_tenant_remove(struct koda_tenant *tenant);
 
 /* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A
- * policy that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID,
+ * policy that wants TLS terminated is never served by opaque tunnels instead, but for the hosts in
+ * except. Fails: INVALID,
  * POLICY (the authority is no good), UNSUPPORTED, SYS, LIMIT, NOMEM, INTERNAL. */
 KODA_CHECK int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-				   const struct koda_tenant_order *order, struct koda_error *err);
+				   struct koda_span except, const struct koda_tenant_order *order,
+				   struct koda_error *err);
 /* The same for a policy that replaces the first one. */
 KODA_CHECK int koda_tenant_change_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-				      struct koda_error *err);
+				      struct koda_span except, struct koda_error *err);
 void koda_tenant_clear_tls(struct koda_tenant *tenant);
 
 /* accept.c: takes what waits at the listener, a bounded number at a time. */

@@ -149,7 +149,8 @@ static bool judge(struct koda_conn *conn)
 	case EGRESS_HELLO_DONE:
 		break;
 	}
-	if (hello.ech) {
+	/* Where TLS is terminated nothing is hidden: whoever hides another name finds ours. */
+	if (hello.ech && !koda_terminated_wanted(conn)) {
 		refuse(conn, KODA_EGRESS_ECH, alert_illegal);
 		return false;
 	}

@@ -142,7 +142,7 @@ static int set_inside(struct koda_strv *env, const struct koda_env_request *requ
 	if (r == KODA_OK && request->network && request->ca_bundle)
 		r = set_each(env,
 			     LIST("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-				  "CURL_CA_BUNDLE"),
+				  "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"),
 			     KODA_CA_BUNDLE_INSIDE, err);
 	return r;
 }

@@ -32,8 +32,19 @@ struct koda_member;
 /* What its owner is told, from koda_member_step. Everything in message is borrowed. */
 typedef void koda_member_fn(void *ctx, const struct koda_egress_message *message);
 
+/* What a member is served by. */
+struct koda_terms {
+	const struct koda_policy *policy;
+	const struct koda_strv *except; /* hosts whose TLS is not terminated; NULL: none */
+};
+
+/* Checks the patterns. Fails: POLICY. */
+KODA_CHECK int koda_terms_check(const struct koda_strv *except, struct koda_error *err);
+/* As the proxy takes them. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_terms_seal(const struct koda_terms *terms, int *ret_fd, struct koda_error *err);
+
 /* Takes the listener over, also on failure. Fails: SYS (the CA cannot be opened), NOMEM. */
-KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy,
+KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_terms *terms,
 			       int listener, koda_member_fn *told, void *ctx,
 			       struct koda_member **ret_member, struct koda_error *err);
 /* Starts the proxy now, and not at the first connection; told hears ADDED or REFUSED. */

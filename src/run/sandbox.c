@@ -128,6 +128,10 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	koda_way_init(&sandbox->way, sandbox->policy, options->on_question != NULL);
 	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
 		r = koda_strv_add(&sandbox->host_env, *env, err);
+	for (const char *const *at = options->opaque; at && *at && r == KODA_OK; at++)
+		r = koda_strv_add(&sandbox->way.except, *at, err);
+	if (r == KODA_OK)
+		r = koda_terms_check(&sandbox->way.except, err);
 	if (r == KODA_OK)
 		r = check_root(sandbox, err);
 	if (r == KODA_OK)

@@ -25,6 +25,7 @@ void koda_way_clear(struct koda_way *way)
 {
 	koda_egress_close(KODA_TAKE(way->egress));
 	koda_policy_free(KODA_TAKE(way->replaced));
+	koda_strv_clear(&way->except);
 	(void)pthread_mutex_destroy(&way->lock);
 }
 
@@ -37,8 +38,8 @@ int koda_way_add(struct koda_way *way, const char *const *env, int listener, kod
 	if (!way->egress)
 		r = koda_egress_open(env, &way->egress, err);
 	if (r == KODA_OK)
-		r = koda_member_add(way->egress, way->policy, koda_take_fd(&listener), told, ctx,
-				    ret_member, err);
+		r = koda_member_add(way->egress, &(struct koda_terms){ way->policy, &way->except },
+				    koda_take_fd(&listener), told, ctx, ret_member, err);
 	if (r == KODA_OK) {
 		(void)pthread_mutex_lock(&way->egress->lock);
 		(*ret_member)->of = way;
@@ -48,15 +49,6 @@ int koda_way_add(struct koda_way *way, const char *const *env, int listener, kod
 	(void)pthread_mutex_unlock(&way->lock);
 	koda_fd_close(&listener);
 	return r;
-}
-
-/* The rules as the proxy takes them. The authority stays what it was. */
-static int seal(const struct koda_policy *policy, int *ret_fd, struct koda_error *err)
-{
-	koda_auto_free char *text = NULL;
-	int r = koda_policy_emit(policy, &text, err);
-
-	return r < 0 ? r : koda_fd_sealed("koda-policy", text, strlen(text), ret_fd, err);
 }
 
 /* With both locks held: every member gets the rules, or none does. */
@@ -134,7 +126,7 @@ static void await_rules(struct koda_way *way)
 static int replace(struct koda_way *way, struct koda_policy *policy, struct koda_error *err)
 {
 	koda_auto_fd int sealed = -1;
-	int r = seal(policy, &sealed, err);
+	int r = koda_terms_seal(&(struct koda_terms){ policy, &way->except }, &sealed, err);
 
 	if (r == KODA_OK && way->egress) {
 		(void)pthread_mutex_lock(&way->egress->lock);

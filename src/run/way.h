@@ -15,6 +15,7 @@ struct koda_way {
 	const struct koda_policy *policy; /* whose rules are in force */
 	struct koda_policy *replaced;     /* owned; that policy, if it is not the first one */
 	struct koda_egress *egress;       /* a reference; NULL: no command has needed it yet */
+	struct koda_strv except;          /* owned; hosts whose TLS is not terminated */
 	bool can_ask;                     /* what no rule speaks of is asked about */
 };
 

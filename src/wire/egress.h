@@ -18,8 +18,9 @@
  *          ASK      id, question, host, port
  *          EVENT    id and everything else
  *
- * A policy is a sealed memory file with the canonical JSON text. Every text field holds a
- * terminator; what is longer is cut.
+ * A policy is a sealed memory file with the canonical JSON text, and behind it, each after a zero
+ * byte, the patterns of hosts whose TLS is not terminated although the policy does that. Every text
+ * field holds a terminator; what is longer is cut.
  */
 #ifndef KODA_WIRE_EGRESS_H
 #define KODA_WIRE_EGRESS_H
