@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* A pipe is two descriptors, and few directions are busy at a time. */
@@ -116,6 +117,18 @@ static int set_signals(struct koda_error *err)
 	return KODA_OK;
 }
 
+/* Nobody can be served; the host tells whoever waits. */
+static void give_up(const struct koda_error *err)
+{
+	struct koda_egress_message why = { .magic = KODA_EGRESS_MAGIC,
+					   .kind = KODA_EGRESS_REFUSED };
+
+	(void)snprintf(why.text, sizeof(why.text), "%.60s%s%.90s", err->field,
+		       err->field[0] ? ": " : "", err->message);
+	(void)send(KODA_EGRESS_CONTROL_FD, &why, sizeof(why), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)fprintf(stderr, "koda-egress: %s\n", why.text);
+}
+
 int main(int argc, char **argv, char **envp)
 {
 	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .trust = -1, .reserve = -1 };
@@ -136,8 +149,7 @@ int main(int argc, char **argv, char **envp)
 	if (r == KODA_OK)
 		r = set_up(&proxy, envp, &err);
 	if (r < 0) {
-		(void)fprintf(stderr, "koda-egress: %s%s%s\n", err.field, err.field[0] ? ": " : "",
-			      err.message);
+		give_up(&err);
 		return KODA_EGRESS_FAILED;
 	}
 	(void)malloc_trim(0);

@@ -296,6 +296,18 @@ static bool give_up(struct koda_member *member)
 	return koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) == KODA_OK;
 }
 
+/* The proxy cannot serve anybody: not its fault, and another would not do better. */
+static void refuse_all(struct koda_egress *egress, const struct koda_egress_message *message)
+{
+	for (struct koda_member *m = egress->members; m; m = m->next) {
+		if (!m->is_served)
+			continue;
+		koda_fd_close(&m->listener);
+		m->is_removed = true;
+		enqueue(m, message);
+	}
+}
+
 /* Takes everything that the proxy has said and gives it to whom it concerns. */
 void koda_egress_listen(struct koda_egress *egress)
 {
@@ -313,6 +325,8 @@ void koda_egress_listen(struct koda_egress *egress)
 		bound(&message);
 		if (message.kind == KODA_EGRESS_ADDED)
 			egress->starts = 0;
+		if (message.kind == KODA_EGRESS_REFUSED && message.id == 0)
+			refuse_all(egress, &message);
 		member = koda_egress_find(egress, message.id);
 		if (!member)
 			continue;

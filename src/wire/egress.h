@@ -13,7 +13,7 @@
  *          ADDED    id
  *          RULED    id: the new rules are in force
  *          REFUSED  id, text: why an order was not followed; an ADD leaves nothing behind, RULES
- *                   leaves the old ones in force
+ *                   leaves the old ones in force. With id 0: nobody can be served, and it ends
  *          GONE     id, dropped: nothing more comes about it
  *          ASK      id, question, host, port
  *          EVENT    id and everything else
