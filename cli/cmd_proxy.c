@@ -31,6 +31,7 @@ enum {
 struct request {
 	struct cli_shape shape;
 	struct cli_events events;
+	struct koda_strv opaque;
 	const char *listen; /* borrowed from argv */
 	char *refused;      /* owned; why the proxy would not serve */
 	bool added;         /* it does */
@@ -45,6 +46,8 @@ static int take_option(const struct cli_call *call, struct request *request, int
 			return koda_cli_usage(call, err, "--listen can be given only once");
 		request->listen = optarg;
 		return KODA_OK;
+	case CLI_OPT_OPAQUE:
+		return koda_strv_add(&request->opaque, optarg, err);
 	case OPT_EVENTS:
 		return koda_cli_events_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
@@ -57,13 +60,15 @@ static int take_option(const struct cli_call *call, struct request *request, int
 static int read_request(const struct cli_call *call, struct request *request,
 			struct koda_error *err)
 {
-	static const struct option longs[] = { CLI_SHAPE_OPTIONS,
-					       { "events", required_argument, NULL, OPT_EVENTS },
-					       { "events-fd", required_argument, NULL,
-						 OPT_EVENTS_FD },
-					       { "listen", required_argument, NULL, OPT_LISTEN },
-					       CLI_HELP_OPTION,
-					       { 0 } };
+	static const struct option longs[] = {
+		CLI_NETWORK_OPTIONS,
+		{ "events", required_argument, NULL, OPT_EVENTS },
+		{ "events-fd", required_argument, NULL, OPT_EVENTS_FD },
+		{ "listen", required_argument, NULL, OPT_LISTEN },
+		{ "opaque", required_argument, NULL, CLI_OPT_OPAQUE },
+		CLI_HELP_OPTION,
+		{ 0 }
+	};
 	static const struct cli_syntax syntax = { "+:h", longs };
 	int option;
 	int r;
@@ -234,6 +239,11 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	int fd = -1;
 	int r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 
+	if (r == KODA_OK) {
+		r = koda_terms_check(&request->opaque, err);
+		if (r < 0)
+			koda_cli_blame(err, "--opaque");
+	}
 	/* From now on the socket's name is taken away again. */
 	if (r == KODA_OK)
 		r = open_signals(&signals, err);
@@ -246,15 +256,15 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	}
 	r = describe(request->listen, fd, &line, err);
 	if (r == KODA_OK)
-		r = koda_egress_new(call->env, &egress, err);
+		r = koda_egress_open(call->env, &egress, err);
 	if (r == KODA_OK)
-		r = koda_member_add(egress, setup.policy, koda_take_fd(&fd), told, request, &member,
-				    err);
+		r = koda_member_add(egress, &(struct koda_terms){ setup.policy, &request->opaque },
+				    koda_take_fd(&fd), told, request, &member, err);
 	if (r == KODA_OK)
 		r = serve(member, request, &line, signals, err);
 	koda_fd_close(&fd);
 	koda_member_remove(member, koda_clock_now() + REMOVAL_NS);
-	koda_egress_free(egress);
+	koda_egress_close(egress);
 	if (path)
 		(void)unlink(path);
 	return r;
@@ -268,6 +278,7 @@ int koda_cli_proxy(const struct cli_call *call, struct koda_error *err)
 	if (r > 0 && request.listen)
 		r = act(call, &request, err);
 	free(request.refused);
+	koda_strv_clear(&request.opaque);
 	koda_cli_events_clear(&request.events);
 	koda_cli_shape_clear(&request.shape);
 	return r;

@@ -217,6 +217,7 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	parts.policy = KODA_TAKE(setup.policy);
 	koda_cli_grip_apply(&request->grip, &options);
 	koda_cli_grip_warn(&request->grip);
+	options.opaque = (const char *const *)request->opaque.items;
 	if (request->events.fd >= 0) {
 		options.on_event = koda_cli_write_event;
 		options.event_ctx = &request->events;

@@ -150,6 +150,7 @@ static int take(struct cli_shape *shape, enum cli_option option, const char *arg
 		return take_number(&shape->processes, koda_parse_u64, 1, KODA_LIMIT_MAX, arg, err);
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
+	case CLI_OPT_OPAQUE:
 	case CLI_OPT_OWN:
 		break;
 	}

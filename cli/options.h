@@ -30,21 +30,25 @@ enum cli_option {
 	CLI_OPT_MAX_PROCS,
 	CLI_OPT_ACCEPT, /* this and the next: see grip.h */
 	CLI_OPT_NO_SANDBOX,
-	CLI_OPT_OWN /* the first value for a command's own options */
+	CLI_OPT_OPAQUE, /* of commands that connect */
+	CLI_OPT_OWN     /* the first value for a command's own options */
 };
 
-/* Rows of a struct option table. */
+/* Rows of a struct option table: all of them, and those that matter where nothing is run. */
 /* clang-format off */
-#define CLI_SHAPE_OPTIONS                                                                          \
+#define CLI_NETWORK_OPTIONS                                                                        \
 	{ "trust", required_argument, NULL, CLI_OPT_TRUST },                                       \
 	{ "root", required_argument, NULL, CLI_OPT_ROOT },                                         \
-	{ "cwd", required_argument, NULL, CLI_OPT_CWD },                                           \
 	{ "policy-fd", required_argument, NULL, CLI_OPT_POLICY_FD },                               \
 	{ "narrow-fd", required_argument, NULL, CLI_OPT_NARROW_FD },                               \
+	{ "deny-domain", required_argument, NULL, CLI_OPT_DENY_DOMAIN },                           \
+	{ "no-network", no_argument, NULL, CLI_OPT_NO_NETWORK }
+
+#define CLI_SHAPE_OPTIONS                                                                          \
+	CLI_NETWORK_OPTIONS,                                                                       \
+	{ "cwd", required_argument, NULL, CLI_OPT_CWD },                                           \
 	{ "deny-read", required_argument, NULL, CLI_OPT_DENY_READ },                               \
 	{ "deny-write", required_argument, NULL, CLI_OPT_DENY_WRITE },                             \
-	{ "deny-domain", required_argument, NULL, CLI_OPT_DENY_DOMAIN },                           \
-	{ "no-network", no_argument, NULL, CLI_OPT_NO_NETWORK },                                   \
 	{ "read-only", no_argument, NULL, CLI_OPT_READ_ONLY },                                     \
 	{ "wall-time", required_argument, NULL, CLI_OPT_WALL_TIME },                               \
 	{ "memory", required_argument, NULL, CLI_OPT_MEMORY },                                     \

@@ -58,6 +58,8 @@ static int take_option(const struct cli_call *call, struct request *request, int
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
 		return koda_cli_grip_take(&request->grip, option, optarg, err);
+	case CLI_OPT_OPAQUE:
+		return koda_strv_add(&request->opaque, optarg, err);
 	case OPT_EVENTS:
 		return koda_cli_events_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
@@ -132,6 +134,7 @@ static int check_operands(const struct cli_call *call, const struct request *req
 	{ "tty", no_argument, NULL, OPT_TTY },                                                     \
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },                                               \
 	{ "yes", no_argument, NULL, OPT_YES },                                                     \
+	{ "opaque", required_argument, NULL, CLI_OPT_OPAQUE },                                     \
 	CLI_HELP_OPTION
 /* clang-format on */
 
@@ -179,6 +182,7 @@ int koda_cli_request_read(const struct cli_call *call, struct request *request,
 
 void koda_cli_request_clear(struct request *request)
 {
+	koda_strv_clear(&request->opaque);
 	koda_cli_events_clear(&request->events);
 	koda_cli_shape_clear(&request->shape);
 }

@@ -18,6 +18,7 @@ struct request {
 	struct cli_shape shape;
 	struct cli_grip grip;
 	struct cli_events events;
+	struct koda_strv opaque; /* --opaque */
 	enum purpose purpose;
 	enum koda_backend_kind backend;
 	const char *shell; /* NULL: argv */

@@ -109,6 +109,7 @@ struct koda_event_egress {
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	double ms;
+	uint64_t dropped; /* events like this one that were lost before it, for nobody read them */
 };
 
 struct koda_event_limit {

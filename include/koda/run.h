@@ -6,7 +6,8 @@
  *	koda_sandbox_open -> koda_sandbox_start -> koda_command_wait -> koda_command_free
  *	                                                             -> koda_sandbox_close
  *
- * A sandbox may be used by one thread at a time, and so may a command.
+ * A sandbox may be used by one thread at a time, and so may a command, but for the functions that
+ * say otherwise. All sandboxes of a process share one proxy, each with its own rules.
  */
 #ifndef KODA_RUN_H
 #define KODA_RUN_H
@@ -40,6 +41,18 @@ KODA_API const char *koda_backend_name(enum koda_backend_kind kind);
 KODA_API KODA_CHECK int koda_backend_parse(const char *text, enum koda_backend_kind *ret_kind,
 					   struct koda_error *err);
 
+/* A command wants to connect to a host that no rule speaks of, neither allowing nor denying. */
+struct koda_question {
+	uint64_t id;      /* for koda_sandbox_answer */
+	const char *host; /* name in its canonical form, or address */
+	uint16_t port;
+	const char *command;
+};
+
+/* Called like koda_event_fn, and must return at once: the answer may come later, and within a
+ * minute, by koda_sandbox_answer. Everything in question is borrowed for the call. */
+typedef void koda_question_fn(void *ctx, const struct koda_question *question);
+
 struct koda_sandbox_options {
 	enum koda_trust trust;
 	const char *root;                 /* project; NULL: the working directory */
@@ -50,6 +63,12 @@ struct koda_sandbox_options {
 	const enum koda_clause *accept; /* may be missing, says a person; not with auto */
 	size_t accept_count;
 	enum koda_backend_kind backend;
+	const char *const *opaque; /* NULL, or NULL-terminated: patterns of hosts whose TLS passes
+				    * as it is although the policy's net.mitm terminates it, for
+				    * clients that trust one certificate only. The name is checked
+				    * all the same. Copied. */
+	koda_question_fn *on_question; /* NULL: what no rule speaks of is refused */
+	void *question_ctx;
 	bool no_sandbox; /* a clean environment, wall time and output limit only; not with auto */
 };
 
@@ -64,6 +83,21 @@ KODA_API void koda_sandbox_findings(const struct koda_sandbox *sandbox,
 				    struct koda_findings *ret_findings);
 /* What applies, borrowed. */
 KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox);
+
+/* Replaces what the sandbox's commands may connect to, those that run included, by what policy says
+ * about the network; nothing else of policy is looked at. Once this returns, new connections are
+ * decided by it and those that it refuses have been closed. It may widen as well as narrow: only
+ * the host can call it. Any thread may, at any time, also from koda_event_fn and koda_question_fn.
+ * Fails: INVALID if the sandbox was opened without network, or if net.mitm comes or goes; then, and
+ * for SYS and NOMEM, everything stays as it was. */
+KODA_API KODA_CHECK int koda_sandbox_set_network(struct koda_sandbox *sandbox,
+						 const struct koda_policy *policy,
+						 struct koda_error *err);
+/* Answers a question. Yes is for this connection alone; a deny rule and the guard of addresses that
+ * are not public hold all the same. Any thread may, at any time. Fails: INVALID (nobody waits for
+ * it any more), SYS. */
+KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64_t question,
+					    bool allow, struct koda_error *err);
 
 struct koda_command_options {
 	const char *shell;       /* text for sh -c; or NULL, and then */

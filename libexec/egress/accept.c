@@ -33,7 +33,7 @@ static void tell_full(struct koda_tenant *tenant, const char *what)
 		return;
 	tenant->told_full = now;
 	KODA_REPORT_TEXT(event.text, koda_span_of(what));
-	(void)koda_report(&tenant->proxy->reports, &event);
+	koda_report_event(&tenant->proxy->reports, &event, &tenant->dropped);
 }
 
 static void stop_full(struct koda_tenant *tenant)

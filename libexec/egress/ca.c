@@ -153,7 +153,7 @@ static int add_text(struct reading *reading, struct koda_span text)
 			return r;
 	}
 	if (r < 0)
-		koda_error_prefix(reading->err, "CA files");
+		koda_error_prefix(reading->err, "the CA files: ");
 	return r;
 }
 

@@ -182,6 +182,8 @@ static bool is_refusal(enum koda_egress_reason reason)
 	case KODA_EGRESS_REMOVED:
 	case KODA_EGRESS_RESET:
 	case KODA_EGRESS_NO_MEMORY:
+	case KODA_EGRESS_PROXY_FAILED:
+	case KODA_EGRESS_EVENTS_LOST:
 	case KODA_EGRESS_REASON_COUNT:
 		break;
 	}
@@ -206,7 +208,7 @@ void koda_conn_report_as(struct koda_conn *conn, enum koda_egress_reason reason,
 		koda_addr_format(&conn->deal.addr, event->address);
 	if (!event->text[0])
 		KODA_REPORT_TEXT(event->text, koda_span_of(koda_reason_text(reason)));
-	(void)koda_report(&conn->proxy->reports, event);
+	koda_report_event(&conn->proxy->reports, event, &conn->tenant->dropped);
 }
 
 void koda_conn_report(struct koda_conn *conn, enum koda_egress_reason reason)

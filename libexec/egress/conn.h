@@ -15,6 +15,7 @@
 #include "decide.h"
 #include "exchange.h"
 #include "flow.h"
+#include "guess.h"
 #include "hello.h"
 #include "input.h"
 #include "loop.h"
@@ -69,7 +70,9 @@ struct koda_conn {
 	uint64_t began;           /* loop's clock */
 	bool socks;               /* asked by SOCKS, so answered by it */
 	bool gate_open;           /* tunnel: the client's bytes may go to the origin */
-	bool client_gone;         /* both directions of the client are dead */
+	uint32_t passed;          /* tunnel: of in, what the origin has got already */
+	struct egress_guess_scan guess;
+	bool client_gone; /* both directions of the client are dead */
 	union {
 		struct egress_head_scan head;
 		struct egress_socks socks;
@@ -118,6 +121,8 @@ void koda_token_begin(struct koda_conn *conn);
 void koda_socks_begin(struct koda_conn *conn);
 /* HTTP that is no CONNECT. */
 void koda_http_begin(struct koda_conn *conn);
+/* The same inside a tunnel, whose origin is connected: requests are for conn->deal's target. */
+void koda_http_begin_in_tunnel(struct koda_conn *conn);
 /* conn->deal is set: decide, connect, answer, then the tunnel. */
 void koda_connect_begin(struct koda_conn *conn);
 /* The origin is connected, the client was told. With gate_open the client's bytes are not looked

@@ -41,6 +41,8 @@ static int status_of(enum koda_egress_reason reason)
 	case KODA_EGRESS_ECH:
 	case KODA_EGRESS_RULES_CHANGED:
 	case KODA_EGRESS_REMOVED:
+	case KODA_EGRESS_PROXY_FAILED:
+	case KODA_EGRESS_EVENTS_LOST:
 	case KODA_EGRESS_REASON_COUNT:
 		break;
 	}

@@ -45,6 +45,15 @@ static void reply(struct koda_proxy *proxy, enum koda_egress_kind kind, uint32_t
 	(void)koda_report(&proxy->reports, &message);
 }
 
+static void reply_gone(struct koda_proxy *proxy, uint32_t id, uint32_t dropped)
+{
+	struct koda_egress_message message = { .kind = KODA_EGRESS_GONE,
+					       .id = id,
+					       .dropped = dropped };
+
+	(void)koda_report(&proxy->reports, &message);
+}
+
 static int take_fd(struct order *order, size_t i)
 {
 	return i < order->count ? koda_take_fd(&order->fds[i]) : -1;
@@ -96,8 +105,7 @@ static int follow(struct koda_proxy *proxy, struct order *order, struct koda_err
 			reply(proxy, KODA_EGRESS_RULED, message->id, "");
 		return r;
 	case KODA_EGRESS_REMOVE:
-		koda_tenant_remove(tenant);
-		reply(proxy, KODA_EGRESS_GONE, message->id, "");
+		reply_gone(proxy, message->id, koda_tenant_remove(tenant));
 		return KODA_OK;
 	case KODA_EGRESS_ANSWER:
 		koda_reach_answer(tenant, message->question, message->verdict == KODA_EGRESS_ALLOW);

@@ -16,11 +16,21 @@ struct egress_exchange *egress_exchange_new(const struct koda_host *fixed, uint1
 		return NULL;
 	if (fixed) {
 		x->fixed = true;
+		x->fixed_tls = true;
 		x->fixed_host = *fixed;
 		x->fixed_port = port;
 	}
 	for (int side = 0; side < 2; side++)
 		x->out[side].buf.max = EGRESS_HEAD_MAX + EGRESS_HEAD_EXTRA + EGRESS_ANSWER_MAX;
+	return x;
+}
+
+struct egress_exchange *egress_exchange_new_plain(const struct koda_host *fixed, uint16_t port)
+{
+	struct egress_exchange *x = egress_exchange_new(fixed, port);
+
+	if (x)
+		x->fixed_tls = false;
 	return x;
 }
 
@@ -138,13 +148,13 @@ bool egress_exchange_is_ours(const struct egress_exchange *x, struct egress_head
 	if (!head->has_host)
 		return egress_http_refuse(why, 400, "bad_host", "there is no Host header");
 	if (head->port == 0)
-		head->port = 443;
+		head->port = x->fixed_tls ? 443 : 80;
 	/* T-70. A tunnel was allowed for one host; its requests are for that host. */
 	if (head->port != x->fixed_port || !egress_head_same_host(&head->host, &x->fixed_host) ||
-	    (head->form == EGRESS_FORM_ABSOLUTE && !head->tls))
+	    (head->form == EGRESS_FORM_ABSOLUTE && head->tls != x->fixed_tls))
 		return egress_http_refuse(why, 421, "host_mismatch",
 					  "the request is for another host than its tunnel");
-	head->tls = true;
+	head->tls = x->fixed_tls;
 	return true;
 }
 

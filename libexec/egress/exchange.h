@@ -99,6 +99,8 @@ struct egress_exchange;
 /* Plain forwarding: fixed is NULL. Terminated TLS: every request has to be for that host and port,
  * anything else gets 421; fixed is copied. NULL when out of memory. */
 struct egress_exchange *egress_exchange_new(const struct koda_host *fixed, uint16_t port);
+/* The same for requests without TLS in a tunnel to that host and port. */
+struct egress_exchange *egress_exchange_new_plain(const struct koda_host *fixed, uint16_t port);
 /* NULL is fine. */
 void egress_exchange_free(struct egress_exchange *x);
 

@@ -23,7 +23,8 @@ struct egress_text {
 
 struct egress_exchange {
 	enum egress_state state;
-	bool fixed; /* terminated TLS: for this host only */
+	bool fixed; /* terminated TLS, or a tunnel: for this host only */
+	bool fixed_tls;
 	struct koda_host fixed_host;
 	uint16_t fixed_port;
 

@@ -3,7 +3,8 @@
  * Plain HTTP through the proxy. The exchange understands the bytes; here they are read and sent,
  * and each request, also on a connection that was kept, is decided anew.
  */
-#include "conn.h"
+#include "http_conn.h"
+
 #include "reach.h"
 
 /* A whole head has to fit, and a little more so that one too many is seen as such. */
@@ -14,20 +15,9 @@
 /* Steps before others have their turn. */
 #define TURN_STEPS 64
 
-struct http {
-	struct egress_exchange *x; /* owned */
-	struct koda_input from_origin;
-	bool client_eof;
-	bool origin_eof;
-	bool stepping; /* answers come while the exchange is being asked */
-	bool used;     /* the origin connection has served a request */
-	enum egress_phase phase;
-	uint64_t began; /* the present request */
-};
-
-static void free_http(struct koda_conn *conn)
+void koda_http_free(struct koda_conn *conn)
 {
-	struct http *http = KODA_TAKE(conn->state);
+	struct koda_http *http = KODA_TAKE(conn->state);
 
 	egress_exchange_free(http->x);
 	koda_input_clear(&http->from_origin);
@@ -36,72 +26,8 @@ static void free_http(struct koda_conn *conn)
 
 static void end(struct koda_conn *conn)
 {
-	free_http(conn);
+	koda_http_free(conn);
 	koda_conn_end(conn);
-}
-
-static void step_all(struct koda_conn *conn);
-
-static void allow(struct koda_conn *conn, bool reused)
-{
-	struct http *http = conn->state;
-	const struct egress_proxy *via = conn->deal.via;
-	struct egress_route route = { .via_proxy = via != NULL };
-
-	if (via && via->auth)
-		route.auth = koda_span_of(via->auth);
-	http->used = true;
-	egress_exchange_allowed(http->x, reused, &route);
-}
-
-static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
-{
-	struct http *http = conn->state;
-
-	if (reason == KODA_EGRESS_OK) {
-		allow(conn, false);
-	} else {
-		struct egress_refusal why = koda_refusal(reason, conn->deal.decision.rule);
-
-		egress_exchange_refused(http->x, &why);
-	}
-	step_all(conn);
-}
-
-static void drop_origin(struct koda_conn *conn)
-{
-	struct http *http = conn->state;
-
-	koda_conn_drop_origin(conn);
-	koda_input_clear(&http->from_origin);
-	http->origin_eof = false;
-	http->used = false;
-}
-
-/* May this request go there, and on which connection? */
-static void reach(struct koda_conn *conn, const struct egress_request *request)
-{
-	struct http *http = conn->state;
-	struct koda_target target;
-
-	http->began = koda_loop_now(conn->proxy->loop);
-	if (!request->tls && koda_target_of(&target, request->host, request->port) == KODA_OK) {
-		if (conn->origin.fd >= 0 && http->used && !request->retry &&
-		    koda_target_equal(&target, &conn->deal.target) &&
-		    koda_conn_fits(conn, conn->tenant->ruleset)) {
-			allow(conn, true);
-			return;
-		}
-		drop_origin(conn);
-		if (koda_deal_set(conn, request->host, request->port) == KODA_OK) {
-			koda_reach_start(conn, KODA_REACH_PLAIN, on_reached);
-			return;
-		}
-	}
-	egress_exchange_refused(http->x,
-				&(struct egress_refusal){ .status = 400,
-							  .code = "bad_request",
-							  .text = "only http:// goes this way" });
 }
 
 /* False: the client is gone. An origin that takes no more may still have something to say. */
@@ -112,44 +38,8 @@ static bool forward(struct koda_conn *conn, const struct egress_output *out)
 				      out->bytes.len) == KODA_OK;
 	if (conn->origin.fd >= 0 &&
 	    koda_flow_send(&conn->up, conn->origin.fd, out->bytes.ptr, out->bytes.len) < 0)
-		((struct http *)conn->state)->origin_eof = true;
+		((struct koda_http *)conn->state)->origin_eof = true;
 	return true;
-}
-
-/* From here on both sides are a tunnel; what was read goes first. */
-static void become_tunnel(struct koda_conn *conn)
-{
-	struct http *http = conn->state;
-	struct koda_span up = koda_input_span(&conn->in);
-	struct koda_span down = koda_input_span(&http->from_origin);
-	int r = koda_flow_hold(&conn->up, up.ptr, up.len);
-
-	if (r == KODA_OK)
-		r = koda_flow_hold(&conn->down, down.ptr, down.len);
-	conn->up.ended = http->client_eof;
-	conn->down.ended = http->origin_eof;
-	koda_input_clear(&conn->in);
-	conn->gate_open = true;
-	free_http(conn);
-	if (r < 0)
-		koda_conn_break(conn);
-	else
-		koda_tunnel_begin(conn);
-}
-
-static void become_connect(struct koda_conn *conn, const struct egress_request *request)
-{
-	int r;
-
-	drop_origin(conn);
-	r = koda_deal_set(conn, request->host, request->port);
-	conn->began = koda_loop_now(conn->proxy->loop);
-	conn->up.bytes = 0;
-	free_http(conn);
-	if (r < 0)
-		koda_conn_refuse(conn, KODA_EGRESS_BAD_REQUEST);
-	else
-		koda_connect_begin(conn);
 }
 
 /* Reads once from a side that may have something. True: something came. */
@@ -184,7 +74,7 @@ enum step {
 static enum step act(struct koda_conn *conn, enum egress_event event,
 		     const struct egress_output *out)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 
 	switch (event) {
 	case EGRESS_EV_WAIT:
@@ -195,14 +85,14 @@ static enum step act(struct koda_conn *conn, enum egress_event event,
 		end(conn);
 		return STEP_GONE;
 	case EGRESS_EV_WANT_ORIGIN:
-		reach(conn, &out->request);
+		koda_http_reach(conn, &out->request);
 		break;
 	case EGRESS_EV_LOG:
 		koda_conn_report_request(conn, &out->record, http->began);
 		http->began = koda_loop_now(conn->proxy->loop);
 		break;
 	case EGRESS_EV_DROP_ORIGIN:
-		drop_origin(conn);
+		koda_http_drop_origin(conn);
 		break;
 	case EGRESS_EV_SHUT:
 	case EGRESS_EV_RAW:
@@ -219,13 +109,13 @@ static enum step leave(struct koda_conn *conn, enum egress_event event,
 {
 	switch (event) {
 	case EGRESS_EV_RAW:
-		become_tunnel(conn);
+		koda_http_become_tunnel(conn);
 		return STEP_GONE;
 	case EGRESS_EV_CONNECT:
-		become_connect(conn, &out->request);
+		koda_http_become_connect(conn, &out->request);
 		return STEP_GONE;
 	case EGRESS_EV_CLOSE:
-		free_http(conn);
+		koda_http_free(conn);
 		koda_last_begin(conn, koda_span_of(""));
 		return STEP_GONE;
 	case EGRESS_EV_WAIT:
@@ -246,7 +136,7 @@ static size_t room(const struct koda_flow *flow)
 
 static enum step step(struct koda_conn *conn)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 	struct egress_port port[2] = {
 		[EGRESS_CLIENT] = { .in = koda_input_span(&conn->in),
 				    .eof = http->client_eof,
@@ -286,7 +176,7 @@ static enum step step(struct koda_conn *conn)
 /* Which deadline counts now; a head that trickles in gets no second one. */
 static void set_deadline(struct koda_conn *conn, enum egress_phase before)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 	struct koda_queues *queues = &conn->proxy->queues;
 
 	if (http->phase == EGRESS_PHASE_ORIGIN)
@@ -297,9 +187,9 @@ static void set_deadline(struct koda_conn *conn, enum egress_phase before)
 		koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
 }
 
-static void step_all(struct koda_conn *conn)
+void koda_http_step(struct koda_conn *conn)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 	enum egress_phase before = http->phase;
 	enum step now = STEP_ON;
 
@@ -326,7 +216,7 @@ static void step_all(struct koda_conn *conn)
 
 static void go_on(struct koda_conn *conn)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 
 	if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN) {
 		end(conn);
@@ -335,33 +225,33 @@ static void go_on(struct koda_conn *conn)
 	if (conn->origin.fd >= 0 && !conn->reach &&
 	    koda_flow_flush(&conn->up, conn->origin.fd) == KODA_FLOW_BROKEN)
 		http->origin_eof = true;
-	step_all(conn);
+	koda_http_step(conn);
 }
 
 static void on_late(struct koda_conn *conn)
 {
 	const struct egress_refusal why = koda_refusal(KODA_EGRESS_IDLE, koda_span_of(""));
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 
 	if (http->phase == EGRESS_PHASE_HEAD) {
 		koda_deal_clear(conn);
-		free_http(conn);
+		koda_http_free(conn);
 		koda_conn_refuse(conn, KODA_EGRESS_CLIENT_TIMEOUT);
 	} else if (http->phase == EGRESS_PHASE_IDLE) {
 		end(conn);
 	} else {
 		egress_exchange_refused(http->x, &why);
-		step_all(conn);
+		koda_http_step(conn);
 	}
 }
 
 static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 {
-	struct http *http = conn->state;
+	struct koda_http *http = conn->state;
 
 	if (http->phase != EGRESS_PHASE_IDLE && http->phase != EGRESS_PHASE_HEAD)
 		koda_conn_report(conn, reason);
-	free_http(conn);
+	koda_http_free(conn);
 }
 
 static bool has_target(const struct koda_conn *conn)
@@ -378,23 +268,38 @@ static const struct koda_phase phase = {
 	.has_target = has_target,
 };
 
-void koda_http_begin(struct koda_conn *conn)
+/* Takes the exchange over, which may be NULL. */
+static void begin(struct koda_conn *conn, struct egress_exchange *x, bool in_tunnel)
 {
-	struct http *http = calloc(1, sizeof(*http));
+	struct koda_http *http = x ? calloc(1, sizeof(*http)) : NULL;
 
-	if (http)
-		http->x = egress_exchange_new(NULL, 0);
-	if (!http || !http->x) {
-		free(http);
+	if (!http) {
+		egress_exchange_free(x);
 		koda_conn_report(conn, KODA_EGRESS_NO_MEMORY);
 		koda_conn_end(conn);
 		return;
 	}
+	http->x = x;
+	http->in_tunnel = in_tunnel;
+	http->used = in_tunnel && conn->origin.fd >= 0;
 	http->phase = EGRESS_PHASE_HEAD;
-	http->began = conn->began;
+	http->began = in_tunnel ? koda_loop_now(conn->proxy->loop) : conn->began;
 	http->from_origin.first = CHUNK;
 	conn->phase = &phase;
 	conn->state = http;
 	conn->in.first = CHUNK;
-	step_all(conn);
+	koda_http_step(conn);
+}
+
+void koda_http_begin(struct koda_conn *conn)
+{
+	begin(conn, egress_exchange_new(NULL, 0), false);
+}
+
+void koda_http_begin_in_tunnel(struct koda_conn *conn)
+{
+	conn->socks = false; /* that was answered; refusals are HTTP from now on */
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head, &conn->deadline);
+	begin(conn, egress_exchange_new_plain(&conn->deal.target.host, conn->deal.target.port),
+	      true);
 }

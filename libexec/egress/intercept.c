@@ -5,8 +5,9 @@
 
 struct koda_intercept {
 	bool terminates;
-	struct koda_hostindex index; /* tag: which of sockets */
-	char **sockets;              /* owned */
+	struct koda_hostindex index;  /* tag: which of sockets */
+	struct koda_hostindex except; /* not terminated */
+	char **sockets;               /* owned */
 	size_t count;
 };
 
@@ -24,22 +25,43 @@ static int add_pair(struct koda_intercept *intercept, struct koda_span domain,
 	return intercept->sockets[intercept->count++] ? KODA_OK : koda_fail_nomem(err);
 }
 
-int koda_intercept_new(const struct koda_policy *policy, struct koda_intercept **ret_intercept,
-		       struct koda_error *err)
+static int add_excepted(struct koda_intercept *intercept, struct koda_span except,
+			struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	while (except.len > 0 && r == KODA_OK) {
+		struct koda_span rest = koda_span_skip(except, 1);
+		const char *end = memchr(rest.ptr, '\0', rest.len);
+		struct koda_span one = { rest.ptr, end ? (size_t)(end - rest.ptr) : rest.len };
+		struct koda_hostrule rule;
+
+		r = koda_hostrule_parse(one, &rule, err);
+		if (r == KODA_OK)
+			r = koda_hostindex_add(&intercept->except, &rule, 0, err);
+		except = koda_span_skip(rest, one.len);
+	}
+	return r;
+}
+
+int koda_intercept_new(const struct koda_policy *policy, struct koda_span except,
+		       struct koda_intercept **ret_intercept, struct koda_error *err)
 {
 	size_t count = koda_policy_socket_map_count(policy);
 	struct koda_intercept *intercept = calloc(1, sizeof(*intercept));
-	int r = KODA_OK;
+	int r;
 
 	if (!intercept)
 		return koda_fail_nomem(err);
 	intercept->index = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
+	intercept->except = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
 	intercept->terminates = koda_policy_ca_bundle(policy).ptr != NULL;
 	intercept->sockets = calloc(count + 1, sizeof(*intercept->sockets));
 	if (!intercept->sockets) {
 		free(intercept);
 		return koda_fail_nomem(err);
 	}
+	r = add_excepted(intercept, except, err);
 	for (size_t i = 0; i < count && r == KODA_OK; i++) {
 		struct koda_span domain, socket_path;
 
@@ -62,6 +84,7 @@ void koda_intercept_free(struct koda_intercept *intercept)
 		free(intercept->sockets[i]);
 	free(intercept->sockets);
 	koda_hostindex_clear(&intercept->index);
+	koda_hostindex_clear(&intercept->except);
 	free(intercept);
 }
 
@@ -91,5 +114,8 @@ enum koda_intercept_way koda_intercept_host(const struct koda_intercept *interce
 		*ret_socket = intercept->sockets[found];
 		return KODA_INTERCEPT_SOCKET;
 	}
-	return intercept->terminates ? KODA_INTERCEPT_TERMINATE : KODA_INTERCEPT_NOT;
+	found = UINT32_MAX;
+	(void)koda_hostindex_covering(&intercept->except, &query, see, &found);
+	return intercept->terminates && found == UINT32_MAX ? KODA_INTERCEPT_TERMINATE
+							    : KODA_INTERCEPT_NOT;
 }

@@ -8,15 +8,16 @@
 #include <koda/policy.h>
 
 enum koda_intercept_way {
-	KODA_INTERCEPT_NOT = 0,   /* the policy has no "mitm": an opaque tunnel */
+	KODA_INTERCEPT_NOT = 0,   /* no "mitm", or not for this host: an opaque tunnel */
 	KODA_INTERCEPT_TERMINATE, /* we end TLS ourselves */
 	KODA_INTERCEPT_SOCKET     /* the proxy at a Unix socket gets it, and ends it or not */
 };
 
 struct koda_intercept;
 
-/* Fails: NOMEM, LIMIT. */
-KODA_CHECK int koda_intercept_new(const struct koda_policy *policy,
+/* except: patterns of hosts that are not terminated, each behind a zero byte. Fails: POLICY (no
+ * pattern), NOMEM, LIMIT. */
+KODA_CHECK int koda_intercept_new(const struct koda_policy *policy, struct koda_span except,
 				  struct koda_intercept **ret_intercept, struct koda_error *err);
 void koda_intercept_free(struct koda_intercept *intercept);
 

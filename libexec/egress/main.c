@@ -5,6 +5,7 @@
  * environment says only which proxy the host itself has to use. It ends when the host does.
  */
 #include "base/diag.h"
+#include "bounds.h"
 #include "conn.h"
 #include "control.h"
 #include "lock.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* A pipe is two descriptors, and few directions are busy at a time. */
@@ -33,13 +35,13 @@ static void set_queues(struct koda_proxy *proxy)
 	struct koda_queues *queues = &proxy->queues;
 	struct koda_loop *loop = proxy->loop;
 
-	koda_queue_add(loop, &queues->head, KODA_HEAD_MS, on_conn_late);
-	koda_queue_add(loop, &queues->idle, KODA_IDLE_MS, on_conn_late);
-	koda_queue_add(loop, &queues->linger, KODA_LINGER_MS, on_conn_late);
-	koda_queue_add(loop, &queues->connect, KODA_CONNECT_MS, koda_reach_late);
-	koda_queue_add(loop, &queues->ask, KODA_ASK_MS, koda_reach_late);
-	koda_queue_add(loop, &queues->attempt, KODA_ATTEMPT_MS, koda_reach_attempt_late);
-	koda_queue_add(loop, &queues->retry, KODA_RETRY_MS, koda_accept_retry);
+	koda_queue_add(loop, &queues->head, koda_bounds.head, on_conn_late);
+	koda_queue_add(loop, &queues->idle, koda_bounds.idle, on_conn_late);
+	koda_queue_add(loop, &queues->linger, koda_bounds.linger, on_conn_late);
+	koda_queue_add(loop, &queues->connect, koda_bounds.connect, koda_reach_late);
+	koda_queue_add(loop, &queues->ask, koda_bounds.ask, koda_reach_late);
+	koda_queue_add(loop, &queues->attempt, koda_bounds.attempt, koda_reach_attempt_late);
+	koda_queue_add(loop, &queues->retry, koda_bounds.retry, koda_accept_retry);
 }
 
 /* How many of what there may be, so that the descriptors are enough for all of it. */
@@ -51,9 +53,11 @@ static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_erro
 	if (files < (size_t)4 * KODA_DESCRIPTORS_OWN)
 		return koda_fail(err, KODA_E_LIMIT, 0, "%zu descriptors are too few", files);
 	conns = (files - KODA_DESCRIPTORS_OWN - 2 * pipes) / 2;
-	proxy->conn_max = conns < KODA_CONNS_MAX ? conns : KODA_CONNS_MAX;
-	proxy->tenant_conn_max =
-		proxy->conn_max / 2 < KODA_TENANT_CONNS ? proxy->conn_max / 2 : KODA_TENANT_CONNS;
+	proxy->tenant_max = koda_bounds.tenants;
+	proxy->conn_max = conns < koda_bounds.conns ? conns : koda_bounds.conns;
+	proxy->tenant_conn_max = proxy->conn_max / 2 < koda_bounds.tenant_conns
+					 ? proxy->conn_max / 2
+					 : koda_bounds.tenant_conns;
 	return koda_relay_init(&proxy->relay, (unsigned int)pipes, err);
 }
 
@@ -113,6 +117,18 @@ static int set_signals(struct koda_error *err)
 	return KODA_OK;
 }
 
+/* Nobody can be served; the host tells whoever waits. */
+static void give_up(const struct koda_error *err)
+{
+	struct koda_egress_message why = { .magic = KODA_EGRESS_MAGIC,
+					   .kind = KODA_EGRESS_REFUSED };
+
+	(void)snprintf(why.text, sizeof(why.text), "%.60s%s%.90s", err->field,
+		       err->field[0] ? ": " : "", err->message);
+	(void)send(KODA_EGRESS_CONTROL_FD, &why, sizeof(why), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)fprintf(stderr, "koda-egress: %s\n", why.text);
+}
+
 int main(int argc, char **argv, char **envp)
 {
 	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .trust = -1, .reserve = -1 };
@@ -133,8 +149,7 @@ int main(int argc, char **argv, char **envp)
 	if (r == KODA_OK)
 		r = set_up(&proxy, envp, &err);
 	if (r < 0) {
-		(void)fprintf(stderr, "koda-egress: %s%s%s\n", err.field, err.field[0] ? ": " : "",
-			      err.message);
+		give_up(&err);
 		return KODA_EGRESS_FAILED;
 	}
 	(void)malloc_trim(0);

@@ -11,20 +11,7 @@
 #include "resolve.h"
 #include "upstream.h"
 
-/* How long each step of a connection may take, in milliseconds. */
-#define KODA_HEAD_MS    10000  /* first byte, whole head, TLS greeting, SOCKS handshake */
-#define KODA_CONNECT_MS 10000  /* look-up, all addresses, upstream proxy */
-#define KODA_ATTEMPT_MS 2000   /* one address, if there are others */
-#define KODA_ASK_MS     60000  /* an answer of the host */
-#define KODA_IDLE_MS    300000 /* silence in both directions */
-#define KODA_LINGER_MS  2000   /* the client reads our last answer */
-#define KODA_RETRY_MS   500    /* accepting again after an error */
-
-/* Ceilings. */
-#define KODA_TENANTS_MAX     1024
-#define KODA_CONNS_MAX       16384 /* all sandboxes, and not more than descriptors allow */
-#define KODA_TENANT_CONNS    4096  /* one sandbox, and not more than half of all */
-#define KODA_DESCRIPTORS_OWN 64    /* neither connections nor pipes may use these */
+#define KODA_DESCRIPTORS_OWN 64 /* neither connections nor pipes may use these */
 
 struct koda_tls_client;
 
@@ -48,6 +35,7 @@ struct koda_proxy {
 	struct egress_upstream upstream;
 	struct koda_link tenants;
 	size_t tenant_count;
+	size_t tenant_max;
 	size_t conn_count;
 	size_t conn_max;
 	size_t full_count; /* tenants that stopped accepting for want of room */

@@ -21,13 +21,25 @@ static bool send_one(const struct koda_reports *reports, const struct koda_egres
 	       (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM);
 }
 
+/* Whether an event may wait too. */
+static bool has_share(const struct koda_reports *reports, const struct koda_egress_message *message)
+{
+	size_t same = 0;
+
+	if (reports->count >= KODA_REPORTS_EVENTS)
+		return false;
+	for (size_t i = 0; i < reports->count; i++)
+		same += reports->waiting[(reports->first + i) % KODA_REPORTS_MAX].id == message->id;
+	return same < KODA_REPORTS_SHARE;
+}
+
 static bool keep(struct koda_reports *reports, const struct koda_egress_message *message)
 {
-	size_t max = message->kind == KODA_EGRESS_EVENT ? KODA_REPORTS_EVENTS : KODA_REPORTS_MAX;
-
 	if (!reports->waiting)
 		reports->waiting = calloc(KODA_REPORTS_MAX, sizeof(*reports->waiting));
-	if (!reports->waiting || reports->count >= max)
+	if (!reports->waiting || reports->count >= KODA_REPORTS_MAX)
+		return false;
+	if (message->kind == KODA_EGRESS_EVENT && !has_share(reports, message))
 		return false;
 	reports->waiting[(reports->first + reports->count) % KODA_REPORTS_MAX] = *message;
 	reports->count++;
@@ -36,17 +48,18 @@ static bool keep(struct koda_reports *reports, const struct koda_egress_message 
 
 bool koda_report(struct koda_reports *reports, struct koda_egress_message *message)
 {
-	bool event = message->kind == KODA_EGRESS_EVENT;
-
 	message->magic = KODA_EGRESS_MAGIC;
-	message->dropped = event ? reports->dropped : 0;
-	if ((reports->count > 0 || !send_one(reports, message)) && !keep(reports, message)) {
-		reports->dropped += event;
-		return false;
-	}
-	if (event)
-		reports->dropped = 0;
-	return true;
+	return (reports->count == 0 && send_one(reports, message)) || keep(reports, message);
+}
+
+void koda_report_event(struct koda_reports *reports, struct koda_egress_message *message,
+		       uint32_t *dropped)
+{
+	message->dropped = *dropped;
+	if (koda_report(reports, message))
+		*dropped = 0;
+	else if (*dropped < UINT32_MAX)
+		++*dropped;
 }
 
 void koda_reports_flush(struct koda_reports *reports)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages to the host. They are sent at once or wait in a queue; when a host does not read, events
- * are dropped and counted, and the proxy goes on.
+ * are dropped and counted for the sandbox they are of, and the proxy goes on. No sandbox can take
+ * more than its share of the queue, so that one which makes many events silences no other.
  */
 #ifndef KODA_EGRESS_REPORT_H
 #define KODA_EGRESS_REPORT_H
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 
 #define KODA_REPORTS_EVENTS 512 /* events that may wait */
+#define KODA_REPORTS_SHARE  256 /* of those, of one sandbox */
 #define KODA_REPORTS_MAX    640 /* messages of any kind */
 
 struct koda_reports {
@@ -19,7 +21,6 @@ struct koda_reports {
 	struct koda_egress_message *waiting; /* owned ring of KODA_REPORTS_MAX, made when needed */
 	size_t first;
 	size_t count;
-	uint32_t dropped; /* events, since the last that got through */
 };
 
 /* Copies as much as fits, and terminates. */
@@ -28,6 +29,10 @@ void koda_report_text(char *out, size_t size, struct koda_span text);
 
 /* Sends message (its magic is filled in) or keeps it. False: it is lost. */
 bool koda_report(struct koda_reports *reports, struct koda_egress_message *message);
+/* The same for an event of a sandbox. *dropped counts those that were lost since the last that was
+ * not, which tells of them. */
+void koda_report_event(struct koda_reports *reports, struct koda_egress_message *message,
+		       uint32_t *dropped);
 /* The socket can take more. */
 void koda_reports_flush(struct koda_reports *reports);
 void koda_reports_clear(struct koda_reports *reports);

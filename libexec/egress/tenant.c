@@ -15,12 +15,29 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+/* A policy and what came with it. */
+struct sealed {
+	void *text; /* mapped */
+	size_t len;
+	struct koda_policy *policy; /* owned */
+	struct koda_span except;    /* in text */
+};
+
+static void clear_sealed(struct sealed *sealed)
+{
+	if (sealed->text)
+		(void)munmap(sealed->text, sealed->len);
+	koda_policy_free(sealed->policy);
+}
+#define auto_sealed __attribute__((cleanup(clear_sealed)))
+
 /* The policy is sealed, so what is checked is what is used. */
-static int read_policy(int fd, struct koda_policy **ret_policy, struct koda_error *err)
+static int read_policy(int fd, struct sealed *sealed, struct koda_error *err)
 {
 	struct stat st;
+	const char *end;
+	size_t len;
 	void *text;
-	int r;
 
 	if (!koda_fd_is_sealed(fd) || fstat(fd, &st) < 0)
 		return koda_fail(err, KODA_E_INVALID, 0, "the policy is not sealed");
@@ -29,9 +46,12 @@ static int read_policy(int fd, struct koda_policy **ret_policy, struct koda_erro
 	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (text == MAP_FAILED)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot read the policy");
-	r = koda_policy_parse(text, (size_t)st.st_size, ret_policy, err);
-	(void)munmap(text, (size_t)st.st_size);
-	return r;
+	sealed->text = text;
+	sealed->len = (size_t)st.st_size;
+	end = memchr(text, '\0', sealed->len);
+	len = end ? (size_t)(end - (const char *)text) : sealed->len;
+	sealed->except = (struct koda_span){ end, sealed->len - len };
+	return koda_policy_parse(text, len, &sealed->policy, err);
 }
 
 static int compile(const struct koda_policy *policy, struct koda_ruleset **ret_set,
@@ -65,13 +85,13 @@ static int check_listener(int fd, struct koda_error *err)
 
 static int fill(struct koda_tenant *tenant, struct koda_tenant_order *order, struct koda_error *err)
 {
-	koda_auto_policy struct koda_policy *policy = NULL;
-	int r = read_policy(order->policy, &policy, err);
+	auto_sealed struct sealed sealed = { 0 };
+	int r = read_policy(order->policy, &sealed, err);
 
 	if (r == KODA_OK)
-		r = koda_tenant_set_tls(tenant, policy, order, err);
+		r = koda_tenant_set_tls(tenant, sealed.policy, sealed.except, order, err);
 	if (r == KODA_OK)
-		r = compile(policy, &tenant->ruleset, err);
+		r = compile(sealed.policy, &tenant->ruleset, err);
 	if (r == KODA_OK)
 		r = check_listener(order->listener, err);
 	if (r == KODA_OK)
@@ -89,7 +109,7 @@ static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct
 
 	if (koda_tenant_find(proxy, order->id))
 		return koda_fail(err, KODA_E_INVALID, 0, "there is a sandbox of that number");
-	if (proxy->tenant_count >= KODA_TENANTS_MAX)
+	if (proxy->tenant_count >= proxy->tenant_max)
 		return koda_fail(err, KODA_E_LIMIT, 0, "too many sandboxes");
 	tenant = calloc(1, sizeof(*tenant));
 	if (!tenant)
@@ -140,15 +160,15 @@ struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id)
 int koda_tenant_set_rules(struct koda_tenant *tenant, int policy_fd, struct koda_error *err)
 {
 	koda_auto_fd int fd = policy_fd;
-	koda_auto_policy struct koda_policy *policy = NULL;
+	auto_sealed struct sealed sealed = { 0 };
 	struct koda_ruleset *set = NULL;
 	struct koda_link *next;
-	int r = read_policy(fd, &policy, err);
+	int r = read_policy(fd, &sealed, err);
 
 	if (r == KODA_OK)
-		r = compile(policy, &set, err);
+		r = compile(sealed.policy, &set, err);
 	if (r == KODA_OK)
-		r = koda_tenant_change_tls(tenant, policy, err);
+		r = koda_tenant_change_tls(tenant, sealed.policy, sealed.except, err);
 	if (r < 0) {
 		koda_ruleset_unref(set);
 		return r;
@@ -170,7 +190,7 @@ static void free_tenant(struct koda_task *task)
 	free(KODA_OUTER(struct koda_tenant, accepting, task));
 }
 
-void koda_tenant_remove(struct koda_tenant *tenant)
+uint32_t koda_tenant_remove(struct koda_tenant *tenant)
 {
 	struct koda_proxy *proxy = tenant->proxy;
 	int listener = koda_watch_release(proxy->loop, &tenant->listener);
@@ -189,4 +209,5 @@ void koda_tenant_remove(struct koda_tenant *tenant)
 	/* An event for it may still be in the batch. */
 	koda_task_cancel(&tenant->accepting);
 	koda_task_post(proxy->loop, &tenant->accepting, free_tenant);
+	return tenant->dropped;
 }

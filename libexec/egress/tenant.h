@@ -30,6 +30,7 @@ struct koda_tenant {
 	struct koda_deadline retry; /* accepting stopped after an error */
 	bool full;                  /* accepting stopped at a ceiling */
 	uint64_t told_full;         /* when that was reported last */
+	uint32_t dropped;           /* events that were lost since the last that was not */
 };
 
 /* Everything an ADD brings. The descriptors are taken, also on failure. */
@@ -53,17 +54,19 @@ struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id);
  * then the old ones stay. */
 KODA_CHECK int koda_tenant_set_rules(struct koda_tenant *tenant, int policy,
 				     struct koda_error *err);
-/* Closes its connections and frees it. */
-void koda_tenant_remove(struct koda_tenant *tenant);
+/* Closes its connections and frees it; how many events about it are lost and not told of. */
+uint32_t koda_tenant_remove(struct koda_tenant *tenant);
 
 /* tenant_tls.c: what "mitm" of a policy asks for, with the authority that the order brings. A
- * policy that wants TLS terminated is never served by opaque tunnels instead. Fails: INVALID,
+ * policy that wants TLS terminated is never served by opaque tunnels instead, but for the hosts in
+ * except. Fails: INVALID,
  * POLICY (the authority is no good), UNSUPPORTED, SYS, LIMIT, NOMEM, INTERNAL. */
 KODA_CHECK int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-				   const struct koda_tenant_order *order, struct koda_error *err);
+				   struct koda_span except, const struct koda_tenant_order *order,
+				   struct koda_error *err);
 /* The same for a policy that replaces the first one. */
 KODA_CHECK int koda_tenant_change_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-				      struct koda_error *err);
+				      struct koda_span except, struct koda_error *err);
 void koda_tenant_clear_tls(struct koda_tenant *tenant);
 
 /* accept.c: takes what waits at the listener, a bounded number at a time. */

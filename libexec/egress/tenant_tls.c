@@ -36,7 +36,8 @@ static int start_server(struct koda_tenant *tenant, const struct koda_tenant_ord
 }
 
 int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-			const struct koda_tenant_order *order, struct koda_error *err)
+			struct koda_span except, const struct koda_tenant_order *order,
+			struct koda_error *err)
 {
 	bool wanted = koda_policy_ca_bundle(policy).ptr != NULL;
 	int r;
@@ -45,12 +46,12 @@ int koda_tenant_set_tls(struct koda_tenant *tenant, const struct koda_policy *po
 		return koda_fail(err, KODA_E_INVALID, 0,
 				 wanted ? "the policy terminates TLS, but there is no CA"
 					: "there is a CA, but the policy does not terminate TLS");
-	r = koda_intercept_new(policy, &tenant->intercept, err);
+	r = koda_intercept_new(policy, except, &tenant->intercept, err);
 	return r == KODA_OK && wanted ? start_server(tenant, order, err) : r;
 }
 
 int koda_tenant_change_tls(struct koda_tenant *tenant, const struct koda_policy *policy,
-			   struct koda_error *err)
+			   struct koda_span except, struct koda_error *err)
 {
 	struct koda_intercept *intercept = NULL;
 	int r;
@@ -59,7 +60,7 @@ int koda_tenant_change_tls(struct koda_tenant *tenant, const struct koda_policy 
 	if ((koda_policy_ca_bundle(policy).ptr != NULL) != (tenant->tls != NULL))
 		return koda_fail(err, KODA_E_INVALID, 0,
 				 "TLS termination cannot be switched on or off by new rules");
-	r = koda_intercept_new(policy, &intercept, err);
+	r = koda_intercept_new(policy, except, &intercept, err);
 	if (r < 0)
 		return r;
 	koda_intercept_free(tenant->intercept);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * T-80. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
- * client's wait at a gate until their first byte shows that it is not TLS, or a whole ClientHello
- * shows that it asks for the host that was allowed: otherwise one allowed name would open every
- * site that shares its servers.
+ * client's wait at a gate until they show what they are: TLS whose ClientHello asks for the host
+ * that was allowed, HTTP, whose requests are checked from then on one by one, or something else.
+ * Otherwise one allowed name would open every site that shares its servers.
  */
 #include "conn.h"
 
@@ -81,6 +81,57 @@ static void open_gate(struct koda_conn *conn)
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 }
 
+/* A line that has not ended: the origin may have it at once, for some wait for every letter. If it
+ * becomes a request after all, that origin is left alone with its half. */
+static bool pass_piece(struct koda_conn *conn)
+{
+	struct koda_span new = koda_span_skip(koda_input_span(&conn->in), conn->passed);
+
+	if (koda_flow_send(&conn->up, conn->origin.fd, new.ptr, new.len) < 0) {
+		end(conn, KODA_EGRESS_RESET);
+		return false;
+	}
+	conn->passed = conn->in.len;
+	return true;
+}
+
+static bool pass_all(struct koda_conn *conn)
+{
+	if (conn->passed > 0) {
+		if (!pass_piece(conn))
+			return false;
+		koda_input_clear(&conn->in);
+		conn->passed = 0;
+		conn->gate_open = true;
+		return true;
+	}
+	open_gate(conn);
+	return true;
+}
+
+/* It is not TLS. */
+static bool judge_text(struct koda_conn *conn)
+{
+	switch (egress_guess_http(&conn->guess, koda_input_span(&conn->in))) {
+	case EGRESS_GUESS_OTHER:
+		return pass_all(conn);
+	case EGRESS_GUESS_MORE:
+		return pass_piece(conn);
+	case EGRESS_GUESS_HTTP:
+		if (conn->passed > 0)
+			koda_conn_drop_origin(conn);
+		conn->passed = 0;
+		conn->up.bytes = 0;
+		koda_http_begin_in_tunnel(conn);
+		return false;
+	case EGRESS_GUESS_BAD:
+		break;
+	}
+	koda_conn_report(conn, KODA_EGRESS_BAD_REQUEST);
+	koda_last_begin(conn, koda_span_of(""));
+	return false;
+}
+
 /* Looks at what came. False: the tunnel was refused, or is none any more. */
 static bool judge(struct koda_conn *conn)
 {
@@ -89,8 +140,7 @@ static bool judge(struct koda_conn *conn)
 
 	switch (egress_hello_read(&conn->scan.hello, koda_input_span(&conn->in), &hello, &code)) {
 	case EGRESS_HELLO_NOT_TLS:
-		open_gate(conn);
-		return true;
+		return judge_text(conn);
 	case EGRESS_HELLO_MORE:
 		return true;
 	case EGRESS_HELLO_BAD:
@@ -99,7 +149,8 @@ static bool judge(struct koda_conn *conn)
 	case EGRESS_HELLO_DONE:
 		break;
 	}
-	if (hello.ech) {
+	/* Where TLS is terminated nothing is hidden: whoever hides another name finds ours. */
+	if (hello.ech && !koda_terminated_wanted(conn)) {
 		refuse(conn, KODA_EGRESS_ECH, alert_illegal);
 		return false;
 	}
@@ -134,17 +185,18 @@ static bool fill_gate(struct koda_conn *conn)
 			if (!judge(conn))
 				return false;
 			/* A greeting that has begun has to come to its end. */
-			if (first && !conn->gate_open)
+			if (first && !conn->gate_open && conn->passed == 0)
 				koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head,
 						  &conn->deadline);
 			break;
 		case KODA_INPUT_END:
-			if (conn->in.len > 0) {
+			if (conn->in.len > conn->passed) {
 				refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
 				return false;
 			}
 			conn->up.ended = true;
-			open_gate(conn);
+			if (!pass_all(conn))
+				return false;
 			break;
 		case KODA_INPUT_FULL:
 			refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
@@ -155,6 +207,12 @@ static bool fill_gate(struct koda_conn *conn)
 		}
 	}
 	return true;
+}
+
+/* Part of a TLS greeting is there. */
+static bool is_greeting(const struct koda_conn *conn)
+{
+	return !conn->gate_open && conn->in.len > 0 && conn->passed == 0;
 }
 
 static void go_on(struct koda_conn *conn)
@@ -171,7 +229,9 @@ static void go_on(struct koda_conn *conn)
 		return;
 	if (conn->gate_open)
 		up = koda_flow_run(relay, &conn->up, conn->client.fd, conn->origin.fd);
-	if (conn->gate_open || conn->in.len == 0)
+	else if (koda_flow_flush(&conn->up, conn->origin.fd) == KODA_FLOW_BROKEN)
+		up = KODA_FLOW_BROKEN;
+	if (!is_greeting(conn))
 		touch(conn);
 	if (up == KODA_FLOW_BROKEN || down == KODA_FLOW_BROKEN)
 		end(conn, KODA_EGRESS_RESET);
@@ -183,8 +243,7 @@ static void go_on(struct koda_conn *conn)
 
 static void on_late(struct koda_conn *conn)
 {
-	end(conn,
-	    conn->gate_open || conn->in.len == 0 ? KODA_EGRESS_IDLE : KODA_EGRESS_CLIENT_TIMEOUT);
+	end(conn, is_greeting(conn) ? KODA_EGRESS_CLIENT_TIMEOUT : KODA_EGRESS_IDLE);
 }
 
 static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
@@ -211,11 +270,12 @@ void koda_tunnel_begin(struct koda_conn *conn)
 {
 	conn->phase = &tunnel;
 	conn->scan.hello = (struct egress_hello_scan){ 0 };
+	conn->guess = (struct egress_guess_scan){ 0 };
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 	if (conn->in.len > 0 && !conn->gate_open) {
 		if (!judge(conn))
 			return;
-		if (!conn->gate_open)
+		if (is_greeting(conn))
 			koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head,
 					  &conn->deadline);
 	}

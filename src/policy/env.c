@@ -129,13 +129,13 @@ static int set_bundle(struct koda_strv *env, const struct koda_env_request *requ
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(SIZE_MAX / 2);
 
-	if (koda_buf_addf(&path, "%s", request->scratch ? request->scratch : KODA_CA_BUNDLE_INSIDE) <
-		    0 ||
+	if (koda_buf_addf(&path, "%s",
+			  request->scratch ? request->scratch : KODA_CA_BUNDLE_INSIDE) < 0 ||
 	    (request->scratch && koda_buf_addf(&path, "/" KODA_CA_BUNDLE_NAME) < 0))
 		return koda_fail_nomem(err);
 	return set_each(env,
 			LIST("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-			     "CURL_CA_BUNDLE"),
+			     "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"),
 			path.ptr, err);
 }
 

@@ -103,6 +103,7 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->started_ns = koda_clock_now();
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
+	command->way_out = koda_sandbox_has_way_out(sandbox);
 	note_ceilings(command, sandbox, options);
 	command->text = strdup(options->shell                      ? options->shell
 			       : options->argv && options->argv[0] ? options->argv[0]
@@ -150,22 +151,6 @@ static int check_approved(const struct koda_sandbox *sandbox,
 	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
 }
 
-/* What connections of this command will be decided by. */
-static int allow_way_out(struct koda_sandbox *sandbox, struct koda_command *command,
-			 struct koda_error *err)
-{
-	int r = KODA_OK;
-
-	if (!koda_policy_has_network(sandbox->policy) || sandbox->backend == &koda_backend_none)
-		return KODA_OK;
-	if (!sandbox->egress)
-		r = koda_egress_new((const char *const *)sandbox->host_env.items, &sandbox->egress,
-				    err);
-	command->egress = sandbox->egress;
-	command->policy = sandbox->policy;
-	return r;
-}
-
 /* The launcher that waits already, or a new one. */
 static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
@@ -187,8 +172,6 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 	if (!command)
 		return koda_fail_nomem(err);
 	r = check_approved(sandbox, options, err);
-	if (r == KODA_OK)
-		r = allow_way_out(sandbox, command, err);
 	if (r == KODA_OK)
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-33. Several threads may wait for commands whose connections one proxy serves. Whoever reads the
- * control channel finds messages of others as well; these are queued for them, and they are woken.
+ * T-33. Several threads may wait for commands whose connections one proxy serves, and all sandboxes
+ * of a process with the same environment share it. Whoever reads the control channel finds messages
+ * of others as well; these are queued for them, and they are woken. A proxy that dies is told to
+ * each of them.
  */
 #include "run/egress.h"
 
@@ -16,8 +18,8 @@
 #include <unistd.h>
 
 #define PROXY      "koda-egress"
-#define QUEUE_MAX  256
-#define STARTS_MAX 5 /* in a row, without becoming ready */
+#define QUEUE_MAX  256 /* events; what is not one waits anyway */
+#define STARTS_MAX 5   /* in a row, without becoming ready */
 
 static const char *const codes[] = {
 #define REASON_CODE(name, code, text) [KODA_EGRESS_##name] = (code),
@@ -25,56 +27,120 @@ static const char *const codes[] = {
 #undef REASON_CODE
 };
 
+/* What says how to reach the network. Whoever differs in it cannot share a proxy. */
+static const char *const names[] = { "HTTP_PROXY=",  "HTTPS_PROXY=",   "ALL_PROXY=",
+				     "NO_PROXY=",    "http_proxy=",    "https_proxy=",
+				     "all_proxy=",   "no_proxy=",      "RES_OPTIONS=",
+				     "LOCALDOMAIN=", "SSL_CERT_FILE=", "SSL_CERT_DIR=" };
+
+/* Every one of this process. */
+static struct {
+	pthread_mutex_t lock;
+	struct koda_egress *first;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event)
 {
-	if (message->kind != KODA_EGRESS_EVENT)
+	/* The last word tells of what nothing else told of. */
+	bool lost = message->kind == KODA_EGRESS_GONE && message->dropped > 0;
+	uint32_t reason = lost ? (uint32_t)KODA_EGRESS_EVENTS_LOST : message->reason;
+
+	if (message->kind != KODA_EGRESS_EVENT && !lost)
 		return false;
 	*ret_event = (struct koda_event){ .type = KODA_EVENT_EGRESS, .time = koda_event_now() };
 	ret_event->of.egress = (struct koda_event_egress){
 		.host = message->host,
 		.port = message->port,
 		.address = message->address[0] ? message->address : NULL,
-		.allowed = message->verdict == KODA_EGRESS_ALLOW,
-		.reason = message->reason < KODA_EGRESS_REASON_COUNT ? codes[message->reason] : "?",
+		.allowed = lost || message->verdict == KODA_EGRESS_ALLOW,
+		.reason = reason < KODA_EGRESS_REASON_COUNT ? codes[reason] : "?",
 		.rule = message->rule[0] ? message->rule : NULL,
 		.method = message->method[0] ? message->method : NULL,
 		.path = message->path,
 		.bytes_up = message->bytes_up,
 		.bytes_down = message->bytes_down,
 		.ms = (double)message->ms,
+		.dropped = message->dropped,
 	};
 	return true;
 }
 
-int koda_egress_new(const char *const *env, struct koda_egress **ret_egress, struct koda_error *err)
+static int choose_env(const char *const *env, struct koda_strv *chosen, struct koda_error *err)
 {
-	static const char *const names[] = { "HTTP_PROXY=",  "HTTPS_PROXY=",   "ALL_PROXY=",
-					     "NO_PROXY=",    "http_proxy=",    "https_proxy=",
-					     "all_proxy=",   "no_proxy=",      "RES_OPTIONS=",
-					     "LOCALDOMAIN=", "SSL_CERT_FILE=", "SSL_CERT_DIR=" };
-	struct koda_egress *egress = calloc(1, sizeof(*egress));
 	int r = KODA_OK;
 
-	if (!egress)
-		return koda_fail_nomem(err);
-	(void)pthread_mutex_init(&egress->lock, NULL);
-	egress->proxy = (struct koda_proc)KODA_PROC_INIT;
-	egress->control = -1;
-	for (; env && *env && r == KODA_OK; env++)
-		for (size_t i = 0; i < KODA_ARRAY_LEN(names) && r == KODA_OK; i++)
-			if (strncmp(*env, names[i], strlen(names[i])) == 0)
-				r = koda_strv_add(&egress->env, *env, err);
-	if (r < 0) {
-		koda_egress_free(egress);
-		return r;
-	}
-	*ret_egress = egress;
-	return KODA_OK;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names) && r == KODA_OK; i++)
+		for (const char *const *at = env; at && *at && r == KODA_OK; at++)
+			if (strncmp(*at, names[i], strlen(names[i])) == 0)
+				r = koda_strv_add(chosen, *at, err);
+	return r;
 }
 
-void koda_egress_free(struct koda_egress *egress)
+/* A process that was forked must not use what belongs to the one it came from. */
+static bool fits(const struct koda_egress *egress, const struct koda_strv *env)
 {
+	if (egress->owner != getpid() || egress->env.len != env->len)
+		return false;
+	for (size_t i = 0; i < env->len; i++)
+		if (strcmp(egress->env.items[i], env->items[i]) != 0)
+			return false;
+	return true;
+}
+
+/* With the lock of all held. Takes env over. */
+static struct koda_egress *add_one(struct koda_strv *env)
+{
+	struct koda_egress *egress = calloc(1, sizeof(*egress));
+
 	if (!egress)
+		return NULL;
+	(void)pthread_mutex_init(&egress->lock, NULL);
+	egress->owner = getpid();
+	egress->proxy = (struct koda_proc)KODA_PROC_INIT;
+	egress->control = -1;
+	egress->env = *env;
+	*env = (struct koda_strv)KODA_STRV_INIT;
+	egress->next = all.first;
+	all.first = egress;
+	return egress;
+}
+
+int koda_egress_open(const char *const *env, struct koda_egress **ret_egress,
+		     struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv chosen = KODA_STRV_INIT;
+	struct koda_egress *egress;
+	int r = choose_env(env, &chosen, err);
+
+	if (r < 0)
+		return r;
+	(void)pthread_mutex_lock(&all.lock);
+	for (egress = all.first; egress && !fits(egress, &chosen); egress = egress->next)
+		;
+	if (!egress)
+		egress = add_one(&chosen);
+	if (egress)
+		egress->refs++;
+	(void)pthread_mutex_unlock(&all.lock);
+	*ret_egress = egress;
+	return egress ? KODA_OK : koda_fail_nomem(err);
+}
+
+void koda_egress_close(struct koda_egress *egress)
+{
+	struct koda_egress **at;
+	bool last;
+
+	if (!egress)
+		return;
+	(void)pthread_mutex_lock(&all.lock);
+	last = --egress->refs == 0;
+	for (at = &all.first; last && *at != egress; at = &(*at)->next)
+		;
+	if (last)
+		*at = egress->next;
+	(void)pthread_mutex_unlock(&all.lock);
+	if (!last)
 		return;
 	koda_fd_close(&egress->control); /* it ends by that */
 	koda_proc_kill(&egress->proxy);
@@ -90,14 +156,49 @@ static void wake(const struct koda_member *member)
 	(void)!write(member->wake, &one, sizeof(one));
 }
 
+/* Whoever does not read hears less, and how much less. */
+static void enqueue(struct koda_member *member, const struct koda_egress_message *message)
+{
+	bool event = message->kind == KODA_EGRESS_EVENT;
+	struct queued *entry = NULL;
+
+	if (!event || member->queued < QUEUE_MAX)
+		entry = malloc(sizeof(*entry));
+	if (!entry) {
+		member->dropped += event ? message->dropped + 1 : 0;
+		return;
+	}
+	*entry = (struct queued){ .message = *message };
+	if (event || message->kind == KODA_EGRESS_GONE) {
+		entry->message.dropped += member->dropped;
+		member->dropped = 0;
+	}
+	*member->last = entry;
+	member->last = &entry->next;
+	member->queued++;
+	wake(member);
+}
+
+static void tell_failed(struct koda_member *member)
+{
+	const struct koda_egress_message event = { .kind = KODA_EGRESS_EVENT,
+						   .verdict = KODA_EGRESS_ALLOW,
+						   .reason = KODA_EGRESS_PROXY_FAILED };
+
+	enqueue(member, &event);
+}
+
 /* The proxy is gone: its connections are, and the next one starts another. */
-static void lose_proxy(struct koda_egress *egress)
+void koda_egress_lose(struct koda_egress *egress)
 {
 	koda_fd_close(&egress->control);
 	koda_proc_kill(&egress->proxy);
 	for (struct koda_member *m = egress->members; m; m = m->next) {
+		if (m->is_served)
+			tell_failed(m);
 		m->is_served = false;
 		m->is_removed = true;
+		m->ruled = m->rules; /* the next proxy gets what holds now */
 		wake(m);
 	}
 }
@@ -132,7 +233,10 @@ int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind, co
 {
 	struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
 					       .kind = kind,
-					       .id = member->id };
+					       .id = member->id,
+					       .flags = kind == KODA_EGRESS_ADD && member->can_ask
+								? (uint32_t)KODA_EGRESS_CAN_ASK
+								: 0 };
 
 	if (kind == KODA_EGRESS_ADD && member->token[0]) {
 		message.flags |= KODA_EGRESS_TOKEN;
@@ -148,6 +252,8 @@ void koda_egress_serve(struct koda_member *member)
 					   member->ca[1] };
 	size_t count = member->ca[0] < 0 ? 2 : member->ca[1] < 0 ? 3 : 4;
 
+	/* No answer to a question of the proxy before is one to a question of this one. */
+	member->id = ++member->egress->next_id;
 	if (start_proxy(member->egress, NULL) == KODA_OK &&
 	    koda_egress_order(member, KODA_EGRESS_ADD, fds, count, NULL) == KODA_OK) {
 		member->is_served = true;
@@ -155,28 +261,14 @@ void koda_egress_serve(struct koda_member *member)
 		return;
 	}
 	/* A proxy that died meanwhile is noticed and tried again; one that never starts is not. */
-	if (member->egress->starts >= STARTS_MAX)
+	if (member->egress->starts >= STARTS_MAX) {
 		koda_fd_close(&member->listener);
-	lose_proxy(member->egress);
+		tell_failed(member);
+	}
+	koda_egress_lose(member->egress);
 }
 
-static void enqueue(struct koda_member *member, const struct koda_egress_message *message)
-{
-	struct queued *entry;
-
-	if (member->queued == QUEUE_MAX)
-		return; /* whoever does not read hears less */
-	entry = malloc(sizeof(*entry));
-	if (!entry)
-		return;
-	*entry = (struct queued){ .message = *message };
-	*member->last = entry;
-	member->last = &entry->next;
-	member->queued++;
-	wake(member);
-}
-
-static struct koda_member *find(const struct koda_egress *egress, uint32_t id)
+struct koda_member *koda_egress_find(const struct koda_egress *egress, uint32_t id)
 {
 	struct koda_member *m = egress->members;
 
@@ -196,6 +288,29 @@ static void bound(struct koda_egress_message *message)
 	message->text[sizeof(message->text) - 1] = '\0';
 }
 
+/* Its policy or CA cannot be used. If it is served, then by rules that were to be replaced. False:
+ * nobody serves it any more. */
+static bool give_up(struct koda_member *member)
+{
+	if (member->listener < 0)
+		return false;
+	koda_fd_close(&member->listener);
+	member->ruled = member->rules;
+	return koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) == KODA_OK;
+}
+
+/* The proxy cannot serve anybody: not its fault, and another would not do better. */
+static void refuse_all(struct koda_egress *egress, const struct koda_egress_message *message)
+{
+	for (struct koda_member *m = egress->members; m; m = m->next) {
+		if (!m->is_served)
+			continue;
+		koda_fd_close(&m->listener);
+		m->is_removed = true;
+		enqueue(m, message);
+	}
+}
+
 /* Takes everything that the proxy has said and gives it to whom it concerns. */
 void koda_egress_listen(struct koda_egress *egress)
 {
@@ -207,19 +322,23 @@ void koda_egress_listen(struct koda_egress *egress)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n != (ssize_t)sizeof(message) || message.magic != KODA_EGRESS_MAGIC) {
-			lose_proxy(egress);
+			koda_egress_lose(egress);
 			return;
 		}
 		bound(&message);
 		if (message.kind == KODA_EGRESS_ADDED)
 			egress->starts = 0;
-		member = find(egress, message.id);
+		if (message.kind == KODA_EGRESS_REFUSED && message.id == 0)
+			refuse_all(egress, &message);
+		member = koda_egress_find(egress, message.id);
 		if (!member)
 			continue;
 		if (message.kind == KODA_EGRESS_GONE)
 			member->is_removed = true;
-		if (message.kind == KODA_EGRESS_REFUSED)
-			koda_fd_close(&member->listener); /* its policy or CA cannot be used */
+		if (message.kind == KODA_EGRESS_RULED)
+			member->ruled++;
+		if (message.kind == KODA_EGRESS_REFUSED && !give_up(member))
+			member->is_removed = true;
 		enqueue(member, &message);
 	}
 }

@@ -19,11 +19,12 @@
 
 struct koda_egress;
 
-/* env: the host's, of which the proxy gets what says how to reach the network. Fails: NOMEM. */
-KODA_CHECK int koda_egress_new(const char *const *env, struct koda_egress **ret_egress,
-			       struct koda_error *err);
-/* Its members must be gone. NULL is fine. */
-void koda_egress_free(struct koda_egress *egress);
+/* The one of this process for this environment (the host's), of which the proxy gets what says how
+ * to reach the network. Any thread may do this. Fails: NOMEM. */
+KODA_CHECK int koda_egress_open(const char *const *env, struct koda_egress **ret_egress,
+				struct koda_error *err);
+/* The caller's members must be gone; the last one who closes it ends the proxy. NULL is fine. */
+void koda_egress_close(struct koda_egress *egress);
 
 /* One listener with its rules. */
 struct koda_member;
@@ -31,8 +32,19 @@ struct koda_member;
 /* What its owner is told, from koda_member_step. Everything in message is borrowed. */
 typedef void koda_member_fn(void *ctx, const struct koda_egress_message *message);
 
+/* What a member is served by. */
+struct koda_terms {
+	const struct koda_policy *policy;
+	const struct koda_strv *except; /* hosts whose TLS is not terminated; NULL: none */
+};
+
+/* Checks the patterns. Fails: POLICY. */
+KODA_CHECK int koda_terms_check(const struct koda_strv *except, struct koda_error *err);
+/* As the proxy takes them. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_terms_seal(const struct koda_terms *terms, int *ret_fd, struct koda_error *err);
+
 /* Takes the listener over, also on failure. Fails: SYS (the CA cannot be opened), NOMEM. */
-KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy,
+KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_terms *terms,
 			       int listener, koda_member_fn *told, void *ctx,
 			       struct koda_member **ret_member, struct koda_error *err);
 /* Only connections that begin with these bytes, which are copied, are the member's; for listeners

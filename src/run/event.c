@@ -117,6 +117,8 @@ static void put_egress(struct writer *w, const struct koda_event_egress *egress)
 	put_number(w, "bytes_up", egress->bytes_up);
 	put_number(w, "bytes_down", egress->bytes_down);
 	put_float(w, "ms", egress->ms);
+	if (egress->dropped > 0)
+		put_number(w, "dropped", egress->dropped);
 }
 
 static void put_exit(struct writer *w, const struct koda_event_exit *end)

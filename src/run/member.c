@@ -112,16 +112,12 @@ static int open_ca(struct koda_member *member, const struct koda_policy *policy,
 	return koda_fd_open_regular(path.ptr, &member->ca[0], err);
 }
 
-static int fill(struct koda_member *member, const struct koda_policy *policy,
-		struct koda_error *err)
+static int fill(struct koda_member *member, const struct koda_terms *terms, struct koda_error *err)
 {
-	koda_auto_free char *text = NULL;
-	int r = koda_policy_emit(policy, &text, err);
+	int r = koda_terms_seal(terms, &member->policy, err);
 
 	if (r == KODA_OK)
-		r = koda_fd_sealed("koda-policy", text, strlen(text), &member->policy, err);
-	if (r == KODA_OK)
-		r = open_ca(member, policy, err);
+		r = open_ca(member, terms->policy, err);
 	if (r < 0)
 		return r;
 	member->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -146,7 +142,7 @@ static void free_member(struct koda_member *member)
 	free(member);
 }
 
-int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy, int listener,
+int koda_member_add(struct koda_egress *egress, const struct koda_terms *terms, int listener,
 		    koda_member_fn *told, void *ctx, struct koda_member **ret_member,
 		    struct koda_error *err)
 {
@@ -160,17 +156,19 @@ int koda_member_add(struct koda_egress *egress, const struct koda_policy *policy
 	*member = (struct koda_member){ .egress = egress,
 					.listener = listener,
 					.policy = -1,
+					.next_policy = -1,
 					.ca = { -1, -1 },
 					.wake = -1,
 					.told = told,
 					.ctx = ctx };
 	member->last = &member->first;
-	r = fill(member, policy, err);
+	r = fill(member, terms, err);
 	if (r < 0) {
 		free_member(member);
 		return r;
 	}
 	(void)pthread_mutex_lock(&egress->lock);
+	egress->starts = 0;
 	member->id = ++egress->next_id;
 	member->next = egress->members;
 	egress->members = member;
@@ -185,7 +183,9 @@ int koda_member_set_token(struct koda_member *member, const char *token, struct 
 
 	if (len == 0 || len >= sizeof(member->token))
 		return koda_fail(err, KODA_E_INVALID, 0, "the token has an impossible length");
+	(void)pthread_mutex_lock(&member->egress->lock);
 	memcpy(member->token, token, len + 1);
+	(void)pthread_mutex_unlock(&member->egress->lock);
 	return KODA_OK;
 }
 

@@ -134,8 +134,15 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	sandbox->trust = options->trust;
 	sandbox->on_event = options->on_event;
 	sandbox->event_ctx = options->event_ctx;
+	sandbox->on_question = options->on_question;
+	sandbox->question_ctx = options->question_ctx;
+	koda_way_init(&sandbox->way, sandbox->policy, options->on_question != NULL);
 	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
 		r = koda_strv_add(&sandbox->host_env, *env, err);
+	for (const char *const *at = options->opaque; at && *at && r == KODA_OK; at++)
+		r = koda_strv_add(&sandbox->way.except, *at, err);
+	if (r == KODA_OK)
+		r = koda_terms_check(&sandbox->way.except, err);
 	if (r == KODA_OK)
 		r = check_root(sandbox, err);
 	if (r == KODA_OK)
@@ -175,7 +182,7 @@ void koda_sandbox_close(struct koda_sandbox *sandbox)
 	if (!sandbox)
 		return;
 	koda_launcher_clear(&sandbox->spare);
-	koda_egress_free(sandbox->egress);
+	koda_way_clear(&sandbox->way);
 	koda_site_clear(&sandbox->site);
 	koda_policy_free(sandbox->policy);
 	koda_rules_free(sandbox->rules);
@@ -188,6 +195,31 @@ void koda_sandbox_close(struct koda_sandbox *sandbox)
 const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox)
 {
 	return sandbox->policy;
+}
+
+/* Whether connections go through the proxy at all; that cannot change later. */
+static int check_way_out(const struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	return koda_sandbox_has_way_out(sandbox)
+		       ? KODA_OK
+		       : koda_fail(err, KODA_E_INVALID, 0,
+				   "the sandbox was opened without network");
+}
+
+int koda_sandbox_set_network(struct koda_sandbox *sandbox, const struct koda_policy *policy,
+			     struct koda_error *err)
+{
+	int r = check_way_out(sandbox, err);
+
+	return r < 0 ? r : koda_way_set_rules(&sandbox->way, policy, err);
+}
+
+int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64_t question, bool allow,
+			struct koda_error *err)
+{
+	int r = check_way_out(sandbox, err);
+
+	return r < 0 ? r : koda_way_answer(&sandbox->way, question, allow, err);
 }
 
 /* What to execute, then its argv. */
@@ -225,8 +257,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			   : options->argv ? options->argv[0]
 					   : NULL,
 		.cwd = options->cwd ? options->cwd : sandbox->site.root,
-		.network = sandbox->backend != &koda_backend_none &&
-			   koda_policy_has_network(sandbox->policy),
+		.network = koda_sandbox_has_way_out(sandbox),
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
 	struct koda_terminal_state terminal;

@@ -12,6 +12,7 @@
 #include "run/site.h"
 #include "run/terminal.h"
 #include "run/violation.h"
+#include "run/way.h"
 
 #include <koda/event.h>
 #include <koda/run.h>
@@ -28,10 +29,12 @@ struct koda_sandbox {
 	const struct koda_backend *backend; /* that commands are started with */
 	bool proven;                        /* it works on this machine */
 	koda_clauses accepted;
-	struct koda_egress *egress; /* owned; made when it is first needed */
+	struct koda_way way;        /* used if there is a way out */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */
 	koda_event_fn *on_event;    /* may be NULL */
 	void *event_ctx;
+	koda_question_fn *on_question; /* may be NULL */
+	void *question_ctx;
 };
 
 struct koda_command {
@@ -46,8 +49,7 @@ struct koda_command {
 	uint64_t deadline_ns;
 	uint64_t ceilings[KODA_CEILING_COUNT]; /* UINT64_MAX: none */
 	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
-	struct koda_egress *egress;            /* the sandbox's; NULL: no way out */
-	const struct koda_policy *policy;      /* the sandbox's, if there is a way out */
+	bool way_out;                          /* the policy allows some network */
 	struct koda_member *member;            /* owned; NULL: no way out, or not yet */
 	struct koda_violations violations;
 	struct koda_reader reader; /* of the command's error stream */
@@ -68,6 +70,12 @@ struct koda_sandbox_parts {
 KODA_CHECK int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 				     struct koda_sandbox_parts *parts,
 				     struct koda_sandbox **ret_sandbox, struct koda_error *err);
+
+/* The command's listener is there (taken): what connects to it meets the rules of the sandbox.
+ * token: what connections begin with, where others could connect too; "": nothing. Fails: SYS,
+ * NOMEM. */
+KODA_CHECK int koda_command_adopt(struct koda_command *command, int listener, const char *token,
+				  struct koda_error *err);
 
 /* Notes a denial, and tells the host if it is new. */
 void koda_command_note(void *command, const struct koda_noted *noted);
@@ -103,6 +111,12 @@ void koda_ladder_forget(struct koda_sandbox *sandbox);
 KODA_CHECK int koda_ladder_descend(struct koda_sandbox *sandbox,
 				   const struct koda_command_options *options,
 				   const struct koda_error *why, struct koda_error *err);
+
+/* Do its commands get a proxy? */
+static inline bool koda_sandbox_has_way_out(const struct koda_sandbox *sandbox)
+{
+	return sandbox->backend != &koda_backend_none && koda_policy_has_network(sandbox->policy);
+}
 
 /* The plan for a command in this sandbox, as it is now. */
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,

@@ -147,44 +147,6 @@ static int adopt_terminal(struct koda_command *command, int control, struct koda
 	return r;
 }
 
-/* Something about a connection; what was denied is a violation too. */
-static void take_egress(void *ctx, const struct koda_egress_message *message)
-{
-	struct koda_command *command = ctx;
-	struct koda_event event;
-	char target[sizeof(message->host) + 8];
-	char rule[sizeof(message->rule)];
-	struct koda_noted noted = { .kind = KODA_VIOLATION_NETWORK,
-				    .source = KODA_SOURCE_PROXY,
-				    .target = target,
-				    .rule = rule };
-
-	if (message->kind == KODA_EGRESS_REFUSED) {
-		(void)snprintf(target, sizeof(target), "the proxy cannot serve: %s", message->text);
-		rule[0] = '\0';
-		noted.kind = KODA_VIOLATION_OTHER;
-		koda_command_note(command, &noted);
-	}
-	if (!koda_egress_event(message, &event))
-		return;
-	koda_command_tell(command, event);
-	if (event.of.egress.allowed)
-		return;
-	(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
-	(void)snprintf(rule, sizeof(rule), "%s", message->rule);
-	koda_command_note(command, &noted);
-}
-
-/* token: what connections begin with, where others could connect too; "": nothing. */
-static int open_way_out(struct koda_command *command, int listener, const char *token,
-			struct koda_error *err)
-{
-	int r = koda_member_add(command->egress, command->policy, listener, take_egress, command,
-				&command->member, err);
-
-	return r == KODA_OK && token[0] ? koda_member_set_token(command->member, token, err) : r;
-}
-
 static void take_end(struct koda_command *command, const struct koda_report *report,
 		     struct koda_outcome *outcome)
 {
@@ -225,9 +187,9 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		return count == 1 &&
 		       adopt_terminal(command, koda_take_fd(&given), &outcome->setup) < 0;
 	case KODA_REPORT_LISTENER:
-		return count == 1 && command->policy &&
-		       open_way_out(command, koda_take_fd(&given), report.path, &outcome->setup) <
-			       0;
+		return count == 1 && command->way_out &&
+		       koda_command_adopt(command, koda_take_fd(&given), report.path,
+					  &outcome->setup) < 0;
 	case KODA_REPORT_READY:
 		command->open_view = report.status == KODA_REPORT_READY_OPEN;
 		return false;

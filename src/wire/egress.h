@@ -14,13 +14,14 @@
  *          ADDED    id
  *          RULED    id: the new rules are in force
  *          REFUSED  id, text: why an order was not followed; an ADD leaves nothing behind, RULES
- *                   leaves the old ones in force
- *          GONE     id: nothing more comes about it
+ *                   leaves the old ones in force. With id 0: nobody can be served, and it ends
+ *          GONE     id, dropped: nothing more comes about it
  *          ASK      id, question, host, port
  *          EVENT    id and everything else
  *
- * A policy is a sealed memory file with the canonical JSON text. Every text field holds a
- * terminator; what is longer is cut.
+ * A policy is a sealed memory file with the canonical JSON text, and behind it, each after a zero
+ * byte, the patterns of hosts whose TLS is not terminated although the policy does that. Every text
+ * field holds a terminator; what is longer is cut.
  */
 #ifndef KODA_WIRE_EGRESS_H
 #define KODA_WIRE_EGRESS_H
@@ -87,7 +88,9 @@ enum koda_egress_verdict {
 	X(RULES_CHANGED, "rules_changed", "the rules changed and refuse this host now")            \
 	X(REMOVED, "removed", "the sandbox ended")                                                 \
 	X(RESET, "reset", "a side broke the connection off")                                       \
-	X(NO_MEMORY, "no_memory", "the proxy is out of memory")
+	X(NO_MEMORY, "no_memory", "the proxy is out of memory")                                    \
+	X(PROXY_FAILED, "proxy_failed", "the proxy ended, and its connections with it")            \
+	X(EVENTS_LOST, "events_lost", "events were lost, because nobody read them")
 
 enum koda_egress_reason {
 #define KODA_EGRESS_REASON_ENUM(name, code, text) KODA_EGRESS_##name,
@@ -112,7 +115,8 @@ struct koda_egress_message {
 	uint32_t question; /* ASK, ANSWER */
 	uint32_t verdict;  /* ANSWER, EVENT */
 	uint32_t reason;   /* EVENT */
-	uint32_t dropped;  /* EVENT: events lost before this one, because nobody read them */
+	uint32_t dropped;  /* EVENT, GONE: events of this sandbox that were lost before it,
+			    * because nobody read them */
 	uint64_t bytes_up; /* EVENT: from the sandbox */
 	uint64_t bytes_down;
 	uint32_t ms;

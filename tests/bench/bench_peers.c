@@ -76,7 +76,7 @@ void peer_origin(int listener)
 				continue;
 			}
 			got = recv(fd, &byte, 1, 0);
-			if (got == 1 && byte == 'p')
+			if (got == 1 && byte == 2)
 				pour(fd);
 			else if (got == 1)
 				(void)send(fd, &byte, 1, MSG_NOSIGNAL);

@@ -207,6 +207,14 @@ int dial_local(uint16_t port)
 	return fd;
 }
 
+void dial_later(int fd, uint16_t port)
+{
+	struct sockaddr_in to = local(port);
+
+	assert_true(fd >= 0);
+	(void)connect(fd, (struct sockaddr *)&to, sizeof(to));
+}
+
 void put(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;

@@ -53,6 +53,8 @@ bool host_hears(struct host *host, int ms);
 
 /* A blocking connection to 127.0.0.1 whose calls give up after WAIT_MS. */
 int dial_local(uint16_t port);
+/* Begins to connect a non-blocking socket, and does not look what becomes of it. */
+void dial_later(int fd, uint16_t port);
 void put(int fd, const void *bytes, size_t len);
 void puts_to(int fd, const char *text);
 /* Reads exactly len bytes. */

@@ -163,7 +163,7 @@ has_no() {
 	for name in NO_PROXY no_proxy; do
 		has "$name=localhost,127.0.0.1,::1"
 	done
-	has_no SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
+	has_no SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO
 }
 
 @test "without network no proxy variable is set" {
@@ -181,7 +181,8 @@ has_no() {
 
 @test "a policy that terminates TLS names the certificates inside" {
 	environment --policy-fd 3 -c ls 3<<<'{"net":{"mitm":{"ca_bundle":"/etc/corp.pem"}}}'
-	for name in SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE; do
+	for name in SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE \
+		GIT_SSL_CAINFO; do
 		has "$name=/run/koda/ca-bundle.pem"
 	done
 }

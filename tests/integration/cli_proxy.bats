@@ -145,6 +145,15 @@ while data := s.recv(4096):
 	refuses "$where" 'cannot be listened on'
 }
 
+# refuses_authority NAME TEXT: the bundle of that name is no good, and one line says why.
+refuses_authority() {
+	allow_listed 'd["net"]["mitm"] = {"ca_bundle": "'"$BATS_TEST_TMPDIR/$1.pem"'",
+		"socket_map": []}'
+	koda proxy --listen "unix:$BATS_TEST_TMPDIR/socket" --policy-fd 9 9<"$BATS_TEST_TMPDIR/policy"
+	refuses "$2"
+	[[ ! -e $BATS_TEST_TMPDIR/socket ]]
+}
+
 @test "an authority that cannot be used: one line, before anybody connects" {
 	(
 		cd -- "$BATS_TEST_TMPDIR"
@@ -153,22 +162,74 @@ while data := s.recv(4096):
 		cp one.pem alone.pem
 		cp one.pem mixed.pem
 		cp two.key mixed.key
+		cp one.key keys.pem
+		openssl x509 -in one.pem -days -1 -signkey one.key -out old.pem 2>/dev/null
+		cp one.key old.key
+		cat one.pem one.key >closed.pem
+		chmod 0 closed.pem
+		mkdir directory.pem
 		echo nonsense >nonsense.pem
 	)
-	for name in alone mixed nonsense none; do
-		allow_listed 'd["net"]["mitm"] = {"ca_bundle": "'"$BATS_TEST_TMPDIR/$name.pem"'",
-			"socket_map": []}'
-		status=0
-		koda proxy --listen "unix:$BATS_TEST_TMPDIR/socket" --policy-fd 9 \
-			9<"$BATS_TEST_TMPDIR/policy"
-		refuses
-		[[ ! -e $BATS_TEST_TMPDIR/socket ]]
-	done
+	refuses_authority none 'No such file'
+	refuses_authority directory 'is a directory'
+	refuses_authority nonsense 'the CA files: '
+	refuses_authority alone 'the private key of the CA is missing'
+	refuses_authority mixed 'does not belong'
+	refuses_authority keys 'no certificate'
+	refuses_authority old 'expired'
+	[[ -r $BATS_TEST_TMPDIR/closed.pem ]] || refuses_authority closed 'Permission denied'
 	# The twin.
 	allow_listed 'd["net"]["mitm"] = {"ca_bundle": "'"$BATS_TEST_TMPDIR"'/one.pem", "socket_map": []}'
 	SSL_CERT_FILE=$origin/ca.pem start_proxy 127.0.0.1:0
 	get -x "http://$where" --cacert "$BATS_TEST_TMPDIR/one.pem" "https://listed.test:$https/hello"
 	[[ $output == 'hello from the origin' ]]
+}
+
+@test "an upstream proxy that makes no sense: one line, before anybody connects" {
+	local value
+	for value in https://proxy.test:1 socks5://proxy.test:1 http://proxy.test:99999 http://; do
+		HTTPS_PROXY=$value koda proxy --listen 127.0.0.1:0
+		refuses 'HTTPS_PROXY'
+	done
+}
+
+@test "an upstream proxy that cannot be reached: 502, and nothing goes around it" {
+	HTTPS_PROXY=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 start_proxy 127.0.0.1:0
+	get -x "http://$where" "http://listed.test:$http/hello"
+	[[ $output == *upstream_failed* && $output != *'from the origin'* ]]
+	get -i -x "http://$where" --cacert ca.pem "https://listed.test:$https/hello"
+	[[ $output == *' 502 '*'X-Koda-Reason: upstream_failed'* && $output != *'from the origin'* ]]
+	# The twin: not for these hosts.
+	end_proxy
+	HTTPS_PROXY=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 NO_PROXY=.test start_proxy 127.0.0.1:0
+	get -x "http://$where" "http://listed.test:$http/hello"
+	[[ $output == 'hello from the origin' ]]
+}
+
+@test "a resolver that is down: 502, and addresses still work" {
+	allow_listed 'd["net"]["allowed_domains"] += ["unknown.test", "127.0.0.1"]'
+	printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' >"$BATS_TEST_TMPDIR/resolv"
+	# shellcheck disable=SC2016
+	hosts=(sh -c 'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"' sh
+		"$BATS_TEST_TMPDIR/resolv")
+	start_proxy 127.0.0.1:0
+	get -i -x "http://$where" "http://unknown.test:$http/hello"
+	[[ $output == *' 502 '*'X-Koda-Reason: resolve_failed'* ]]
+	get -i -x "http://$where" "https://unknown.test:$https/hello"
+	[[ $output == *' 502 '*'X-Koda-Reason: resolve_failed'* ]]
+	get -x "http://$where" "http://127.0.0.1:$http/hello"
+	[[ $output == 'hello from the origin' ]]
+}
+
+@test "options that say nothing about connections are not taken" {
+	local option
+	for option in --read-only --deny-read=/x --deny-write=/x --wall-time=1 --memory=1G \
+		--max-output=1M --max-procs=5 --cwd=.; do
+		koda proxy --listen 127.0.0.1:0 "$option"
+		refuses "${option%%=*}"
+	done
+	koda proxy --listen 127.0.0.1:0 --opaque 'not a host'
+	refuses --opaque
 }
 
 @test "a proxy process that does not start: one line" {

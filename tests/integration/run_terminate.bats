@@ -46,7 +46,7 @@ bring_authority() {
 	[[ $stdout == *4\ /run/koda/ca-bundle.pem* && $stdout == *-r--r--r--* ]]
 }
 
-@test "python trusts it as well, and git if it is told" {
+@test "python, requests, node and git trust it as well" {
 	terminate "$site/site.pem"
 	gets 'hello from the origin' python3 -c '
 import sys, urllib.request
@@ -56,11 +56,41 @@ print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
 	new_repository "$BATS_TEST_TMPDIR/source"
 	git clone -q --bare "$BATS_TEST_TMPDIR/source" "$origin/www/source.git"
 	git -C "$origin/www/source.git" update-server-info
-	# git has a variable of its own for this.
-	gets '' -c 'GIT_SSL_CAINFO=$SSL_CERT_FILE git clone -q \
-		"https://listed.test:'"$https"'/source.git" copy'
+	gets '' git clone -q "https://listed.test:$https/source.git" copy
 	[[ -e copy/.git/HEAD ]]
 	event '(e["path"] or "").startswith("/source.git/")'
+	if /usr/bin/python3 -c 'import requests' 2>/dev/null; then
+		gets 'hello from the origin' /usr/bin/python3 -c '
+import requests, sys
+print(requests.get(sys.argv[1], timeout=20).text)' "https://listed.test:$https/hello"
+	fi
+	if command -v node >/dev/null; then
+		gets 'hello from the origin' node -e '
+const http = require("http"), tls = require("tls"), name = process.argv[1];
+http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, headers: { Host: name } })
+	.on("connect", (_, socket) => {
+		const inside = tls.connect({ socket, servername: "listed.test" }, () =>
+			inside.write(`GET /hello HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`));
+		inside.pipe(process.stdout);
+	}).end();' "listed.test:$https"
+	fi
+}
+
+@test "--opaque leaves a host alone: its own certificate is what a client sees" {
+	terminate "$site/site.pem"
+	cp -- "$origin/ca.pem" ca.pem
+	client --opaque listed.test curl -sS "https://listed.test:$https/hello"
+	[[ $status -eq 60 ]] # the authority of the site does not vouch for it
+	gets 'hello from the origin' --opaque listed.test \
+		curl -sS --cacert ca.pem "https://listed.test:$https/hello"
+	event '"method" not in e and e["bytes_down"] > 0'
+	# The name is still checked, and other hosts are not meant.
+	client --opaque listed.test curl -sS --cacert ca.pem "https://other.test:$https/hello"
+	[[ $status -eq 56 ]]
+	gets 'hello from the origin' --opaque '*.listed.test' curl -sS "https://listed.test:$https/hello"
+	event 'e.get("path") == "/hello"'
+	client --opaque 'not a host' true
+	[[ $status -eq 125 && $stderr == *'not a host'* ]]
 }
 
 @test "twin: without net.mitm the same request is not trusted" {

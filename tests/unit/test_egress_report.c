@@ -30,15 +30,22 @@ static void test_deaf(void **state)
 	uint32_t heard = 0;
 	uint32_t lost = 0;
 	uint32_t replies = 0;
+	uint32_t dropped = 0;
+	uint32_t others = 0;
 
 	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	reports.fd = ends[0];
 	for (; sent < 3000; sent++) {
 		message = (struct koda_egress_message){ .kind = KODA_EGRESS_EVENT, .ms = sent };
-		(void)koda_report(&reports, &message);
+		koda_report_event(&reports, &message, &dropped);
 	}
-	assert_int_equal(reports.count, KODA_REPORTS_EVENTS);
+	assert_int_equal(reports.count, KODA_REPORTS_SHARE);
+	/* There is room for others. */
+	message = (struct koda_egress_message){ .kind = KODA_EGRESS_EVENT, .id = 77 };
+	koda_report_event(&reports, &message, &others);
+	assert_int_equal(others, 0);
+	assert_int_equal(reports.count, KODA_REPORTS_SHARE + 1);
 	for (uint32_t i = 0; i < 10; i++) {
 		message = (struct koda_egress_message){ .kind = KODA_EGRESS_ADDED, .id = i };
 		assert_true(koda_report(&reports, &message));
@@ -55,13 +62,16 @@ static void test_deaf(void **state)
 			assert_int_equal(message.id, replies++);
 			continue;
 		}
+		if (message.id == 77)
+			continue;
 		assert_int_equal(message.ms, heard + lost + message.dropped);
 		lost += message.dropped;
 		heard++;
 	}
 	assert_int_equal(replies, 10);
 	message = (struct koda_egress_message){ .kind = KODA_EGRESS_EVENT, .ms = sent };
-	assert_true(koda_report(&reports, &message));
+	koda_report_event(&reports, &message, &dropped);
+	assert_int_equal(dropped, 0);
 	assert_int_equal(recv(ends[1], &message, sizeof(message), MSG_DONTWAIT), sizeof(message));
 	lost += message.dropped;
 	assert_true(lost > 0);

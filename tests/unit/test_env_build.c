@@ -87,7 +87,8 @@ static void with_network(void **state)
 static void ca_variables_come_only_with_interception(void **state)
 {
 	static const char *const names[] = { "SSL_CERT_FILE=", "NODE_EXTRA_CA_CERTS=",
-					     "REQUESTS_CA_BUNDLE=", "CURL_CA_BUNDLE=" };
+					     "REQUESTS_CA_BUNDLE=", "CURL_CA_BUNDLE=",
+					     "GIT_SSL_CAINFO=" };
 	struct koda_env_request request = { usual_host, "ls", "/p", true, true };
 
 	(void)state;

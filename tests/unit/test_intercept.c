@@ -12,7 +12,7 @@ static struct koda_intercept *intercept_of(const char *text)
 	struct koda_error err = { 0 };
 
 	KODA_ASSERT_OK(koda_policy_parse(text, strlen(text), &policy, &err), err);
-	KODA_ASSERT_OK(koda_intercept_new(policy, &intercept, &err), err);
+	KODA_ASSERT_OK(koda_intercept_new(policy, (struct koda_span){ 0 }, &intercept, &err), err);
 	koda_policy_free(policy);
 	return intercept;
 }
@@ -33,6 +33,36 @@ static const char *way_of(const struct koda_intercept *intercept, const char *na
 		return path;
 	}
 	return NULL;
+}
+
+/* Exceptions only take termination away; the map comes first. */
+static void has_exceptions(void **state)
+{
+	static const char text[] = "{\"net\":{\"mitm\":{\"ca_bundle\":\"/ca.pem\",\"socket_map\":["
+				   "[\"in.example.org\",\"/run/a\"]]}}}";
+	static const char except[] = "\0*.example.org\0pinned.test:443\0"
+				     "192.0.2.0/24";
+	static const char wrong[] = "\0a.test\0not a host";
+	struct koda_policy *policy = NULL;
+	struct koda_intercept *intercept = NULL;
+	struct koda_error err = { 0 };
+
+	(void)state;
+	KODA_ASSERT_OK(koda_policy_parse(text, strlen(text), &policy, &err), err);
+	KODA_ASSERT_OK(koda_intercept_new(policy, (struct koda_span){ except, sizeof(except) - 1 },
+					  &intercept, &err),
+		       err);
+	assert_string_equal(way_of(intercept, "a.example.org", 443), "not");
+	assert_string_equal(way_of(intercept, "in.example.org", 443), "/run/a");
+	assert_string_equal(way_of(intercept, "example.org", 443), "terminate");
+	assert_string_equal(way_of(intercept, "pinned.test", 443), "not");
+	assert_string_equal(way_of(intercept, "pinned.test", 8443), "terminate");
+	assert_string_equal(way_of(intercept, "192.0.2.7", 1), "not");
+	koda_intercept_free(intercept);
+	assert_int_equal(koda_intercept_new(policy, (struct koda_span){ wrong, sizeof(wrong) - 1 },
+					    &intercept, &err),
+			 KODA_E_POLICY);
+	koda_policy_free(policy);
 }
 
 static void follows_the_map(void **state)
@@ -74,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(follows_the_map),
+		cmocka_unit_test(has_exceptions),
 		cmocka_unit_test(without_mitm_nothing_is_touched),
 	};
 

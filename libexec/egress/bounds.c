@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "bounds.h"
+
+const struct koda_bounds koda_bounds = {
+	.head = 10000,
+	.connect = 10000,
+	.attempt = 2000,
+	.ask = 60000,
+	.idle = 300000,
+	.linger = 2000,
+	.retry = 500,
+	.tenants = 1024,
+	.conns = 16384,
+	.tenant_conns = 4096,
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-83. How many there may be of what, tried with a proxy that has room for 16 connections, 6 of
+ * one sandbox, and 4 sandboxes. Whoever comes too many waits, and nobody else does.
+ */
+#include "host.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OF_ONE 6
+#define OF_ALL 16
+
+static struct server echo;
+
+static int start_echo(void **state)
+{
+	(void)state;
+	server_start(&echo, serve_echo, NULL);
+	return 0;
+}
+
+static int stop_echo(void **state)
+{
+	(void)state;
+	server_stop(&echo);
+	return 0;
+}
+
+static void echo_once(int fd)
+{
+	char byte = 'x';
+
+	put(fd, &byte, 1);
+	get(fd, &byte, 1);
+}
+
+static bool has_answer(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 300) == 1;
+}
+
+/* Asks for a tunnel and does not wait for the answer. */
+static int ask_tunnel(uint16_t port)
+{
+	char text[256];
+	int fd = dial_local(port);
+
+	(void)snprintf(text, sizeof(text),
+		       "CONNECT 127.0.0.1:%u HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", echo.port,
+		       echo.port);
+	puts_to(fd, text);
+	return fd;
+}
+
+static void test_of_one_sandbox(void **state)
+{
+	struct koda_egress_message event;
+	struct host host;
+	uint16_t other;
+	char text[256];
+	int fds[OF_ONE];
+	int waiting;
+	int fd;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	other = host_add(&host, 2, 0, allow_one("127.0.0.1", echo.port));
+	for (int i = 0; i < OF_ONE; i++)
+		fds[i] = tunnel_to(host.port, "127.0.0.1", echo.port);
+	event = host_event(&host, KODA_EGRESS_LIMIT);
+	assert_int_equal(event.id, 1);
+	waiting = ask_tunnel(host.port);
+	assert_false(has_answer(waiting));
+	for (int i = 0; i < OF_ONE; i++)
+		echo_once(fds[i]);
+	/* Another sandbox has its own. */
+	fd = tunnel_to(other, "127.0.0.1", echo.port);
+	echo_once(fd);
+	(void)close(fd);
+	/* One goes, the one that waits comes. */
+	(void)close(fds[0]);
+	assert_int_equal(get_head(waiting, text, sizeof(text)), 200);
+	echo_once(waiting);
+	(void)close(waiting);
+	for (int i = 1; i < OF_ONE; i++)
+		(void)close(fds[i]);
+	host_stop(&host);
+}
+
+static void test_of_all(void **state)
+{
+	struct host host;
+	uint16_t ports[3];
+	char text[256];
+	int fds[OF_ALL];
+	int waiting;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	ports[0] = host.port;
+	for (uint32_t i = 1; i < 3; i++)
+		ports[i] = host_add(&host, i + 1, 0, allow_one("127.0.0.1", echo.port));
+	for (int i = 0; i < OF_ALL; i++)
+		fds[i] = tunnel_to(ports[i / OF_ONE], "127.0.0.1", echo.port);
+	waiting = ask_tunnel(ports[2]);
+	assert_false(has_answer(waiting));
+	for (int i = 0; i < OF_ALL; i++)
+		echo_once(fds[i]);
+	/* It does not matter whose room it was. */
+	(void)close(fds[0]);
+	assert_int_equal(get_head(waiting, text, sizeof(text)), 200);
+	echo_once(waiting);
+	(void)close(waiting);
+	for (int i = 1; i < OF_ALL; i++)
+		(void)close(fds[i]);
+	host_stop(&host);
+}
+
+/* Those who say nothing keep nobody out for longer than the deadline. */
+static void test_silent_crowd(void **state)
+{
+	struct host host;
+	char text[256];
+	int fds[OF_ONE];
+	int waiting;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	for (int i = 0; i < OF_ONE; i++)
+		fds[i] = dial_local(host.port);
+	waiting = ask_tunnel(host.port);
+	assert_int_equal(get_head(waiting, text, sizeof(text)), 200);
+	echo_once(waiting);
+	(void)close(waiting);
+	for (int i = 0; i < OF_ONE; i++) {
+		get_end(fds[i]);
+		(void)close(fds[i]);
+	}
+	host_stop(&host);
+}
+
+static void test_sandboxes(void **state)
+{
+	struct koda_egress_message remove = { .kind = KODA_EGRESS_REMOVE, .id = 2 };
+	struct host host;
+	int fd;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	for (uint32_t id = 2; id <= 4; id++)
+		(void)host_add(&host, id, 0, allow_one("127.0.0.1", echo.port));
+	(void)host_send_add(&host, 5, 0, allow_one("127.0.0.1", echo.port));
+	assert_string_equal(host_expect(&host, KODA_EGRESS_REFUSED).text, "too many sandboxes");
+	host_send(&host, &remove, NULL, 0);
+	(void)host_expect(&host, KODA_EGRESS_GONE);
+	fd = tunnel_to(host_add(&host, 5, 0, allow_one("127.0.0.1", echo.port)), "127.0.0.1",
+		       echo.port);
+	echo_once(fd);
+	(void)close(fd);
+	host_stop(&host);
+}
+
+/* A head with so many fields, for CONNECT and for plain requests; the status. */
+static int ask_fields(struct host *host, const char *line, int fields)
+{
+	static char text[65536];
+	size_t len = (size_t)snprintf(text, sizeof(text), "%s", line);
+	int status;
+	int fd = dial_local(host->port);
+
+	for (int i = 0; i < fields; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "F%d: x\r\n", i);
+	(void)snprintf(text + len, sizeof(text) - len, "\r\n");
+	puts_to(fd, text);
+	status = get_head(fd, text, sizeof(text));
+	(void)close(fd);
+	return status;
+}
+
+static void test_fields(void **state)
+{
+	static const char *const lines[] = {
+		"CONNECT nowhere.test:1 HTTP/1.1\r\nHost: nowhere.test:1\r\n",
+		"GET http://nowhere.test/ HTTP/1.1\r\nHost: nowhere.test\r\n",
+	};
+	struct host host;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(ask_fields(&host, lines[i], 199), 403);
+		(void)host_event(&host, KODA_EGRESS_NOT_LISTED);
+		assert_int_equal(ask_fields(&host, lines[i], 200), 431);
+		(void)host_event(&host, KODA_EGRESS_HEAD_TOO_LARGE);
+	}
+	host_stop(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_of_one_sandbox), cmocka_unit_test(test_of_all),
+		cmocka_unit_test(test_silent_crowd),   cmocka_unit_test(test_sandboxes),
+		cmocka_unit_test(test_fields),
+	};
+
+	return cmocka_run_group_tests(tests, start_echo, stop_echo);
+}
