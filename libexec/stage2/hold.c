@@ -87,12 +87,14 @@ static int lock_parent(const struct hold *hold)
 /* A further name for a node that is already there costs less than another node. */
 static int create_node(const struct hold *hold)
 {
-	for (const struct hold *before = hold; before-- > holds;)
-		if (before->parent == hold->parent && before->op.kind == KODA_OP_HOLD &&
-		    linkat(hold->parent, before->name, hold->parent, hold->name, 0) == 0)
+	for (const struct hold *before = hold; before-- > holds;) {
+		if (before->parent != hold->parent || before->op.kind != KODA_OP_HOLD)
+			continue;
+		if (linkat(hold->parent, before->name, hold->parent, hold->name, 0) == 0)
 			return 0;
-		else if (errno == EEXIST)
+		if (errno == EEXIST)
 			return -1;
+	}
 	return mknodat(hold->parent, hold->name, KODA_HOLD_NODE, 0);
 }
 

@@ -18,9 +18,12 @@
 #include "policy/hostindex.h"
 #include "policy/policy.h"
 
+#include <stdatomic.h>
+
 #define MARK(why) (1U << KODA_WHY_##why)
 
 struct koda_rules {
+	atomic_uint owners;
 	struct koda_pathindex paths;
 	struct koda_set allowed; /* the patterns, for telling which one decided */
 	struct koda_set denied;
@@ -124,6 +127,7 @@ int koda_rules_new(const struct koda_policy *policy, const struct koda_place *pl
 
 	if (!rules)
 		return koda_fail_nomem(err);
+	atomic_init(&rules->owners, 1);
 	rules->paths = (struct koda_pathindex)KODA_PATHINDEX_INIT;
 	rules->allowed = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
 	rules->denied = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
@@ -137,9 +141,15 @@ int koda_rules_new(const struct koda_policy *policy, const struct koda_place *pl
 	return KODA_OK;
 }
 
+struct koda_rules *koda_rules_share(struct koda_rules *rules)
+{
+	(void)atomic_fetch_add(&rules->owners, 1);
+	return rules;
+}
+
 void koda_rules_free(struct koda_rules *rules)
 {
-	if (!rules)
+	if (!rules || atomic_fetch_sub(&rules->owners, 1) > 1)
 		return;
 	koda_pathindex_clear(&rules->paths);
 	koda_hostindex_clear(&rules->hosts);

@@ -7,6 +7,9 @@
 
 #include <koda/rules.h>
 
+/* Another owner of the same rules; each of them frees. Safe from any thread. */
+struct koda_rules *koda_rules_share(struct koda_rules *rules);
+
 /* Every path that some rule or the floor names, in normal form. Borrowed. */
 const struct koda_set *koda_rules_marked(const struct koda_rules *rules);
 

@@ -7,6 +7,8 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "policy/rules.h"
+#include "run/survey.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -113,7 +115,8 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 		koda_command_free(command);
 		return NULL;
 	}
-	command->reader = (struct koda_reader){ .rules = sandbox->rules,
+	command->rules = koda_rules_share(sandbox->rules);
+	command->reader = (struct koda_reader){ .rules = command->rules,
 						.cwd = command->cwd,
 						.found = koda_command_note,
 						.ctx = command };
@@ -166,9 +169,12 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 			struct koda_command **ret_command, struct koda_error *err)
 {
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	struct koda_command *command = new_command(sandbox, options);
-	int r;
+	struct koda_command *command;
+	int r = koda_survey_for_plan(sandbox, err);
 
+	if (r < 0)
+		return r;
+	command = new_command(sandbox, options);
 	if (!command)
 		return koda_fail_nomem(err);
 	r = check_approved(sandbox, options, err);
@@ -295,6 +301,7 @@ void koda_command_free(struct koda_command *command)
 	koda_terminal_close(&command->terminal);
 	koda_member_remove(command->member, 0);
 	koda_violations_clear(&command->violations);
+	koda_rules_free(command->rules);
 	free(command->text);
 	free(command->cwd);
 	free(command);

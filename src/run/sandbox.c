@@ -8,10 +8,9 @@
 #include "policy/policy.h"
 #include "run/authority.h"
 #include "run/cgroup.h"
-#include "run/hardlink.h"
 #include "run/remedy.h"
 #include "run/scratch.h"
-#include "run/socket.h"
+#include "run/survey.h"
 #include "run/world.h"
 
 #include <errno.h>
@@ -41,31 +40,6 @@ static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err
 		return koda_fail_at(err, KODA_E_INVALID, 0, sandbox->site.root,
 				    "the project root is not a directory");
 	return KODA_OK;
-}
-
-/* The search depth has a floor of its own for what lies below the root. */
-static int load_rules(struct koda_sandbox *sandbox, struct koda_error *err)
-{
-	struct koda_place place;
-	const struct koda_found found = { .git_dirs = &sandbox->site.git_dirs,
-					  .git_files = &sandbox->site.git_files,
-					  .closed = &sandbox->site.guarded,
-					  .shared = &sandbox->site.shared };
-	int r = koda_world_scan(sandbox->site.root, koda_policy_search_depth(sandbox->policy),
-				&found, err);
-
-	if (r == KODA_OK)
-		r = koda_site_note_absent(&sandbox->site, err);
-	if (r == KODA_OK)
-		r = koda_site_note_aliases(&sandbox->site, err);
-	if (r == KODA_OK)
-		r = koda_site_note_authority(&sandbox->site, sandbox->policy, err);
-	if (r == KODA_OK)
-		r = koda_site_note_hardlinks(&sandbox->site, sandbox->policy, err);
-	if (r < 0)
-		return r;
-	place = koda_site_place(&sandbox->site);
-	return koda_rules_new(sandbox->policy, &place, &sandbox->rules, err);
 }
 
 static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbox_options *options,
@@ -148,9 +122,7 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 	if (r == KODA_OK)
 		r = choose_backend(sandbox, options, err);
 	if (r == KODA_OK)
-		r = load_rules(sandbox, err);
-	if (r == KODA_OK)
-		r = koda_socket_find(sandbox->site.root, &sandbox->sockets, err);
+		r = koda_survey(sandbox, err);
 	if (r == KODA_OK)
 		r = koda_cgroup_find(KODA_CGROUP_MOUNT, KODA_CGROUP_SELF, &sandbox->cgroup, err);
 	if (r < 0) {
@@ -309,8 +281,10 @@ static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_opt
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	int r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	int r = koda_survey_for_plan(sandbox, err);
 
+	if (r == KODA_OK)
+		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
 	if (r == KODA_OK)
 		r = render(&plan, &text, err);
 	if (r < 0)

@@ -23,6 +23,7 @@ struct koda_sandbox {
 	struct koda_rules *rules;   /* owned */
 	struct koda_strv host_env;
 	struct koda_strv sockets;
+	bool surveyed; /* for a plan that was made: the next one needs another look */
 	char *cgroup; /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
@@ -51,6 +52,7 @@ struct koda_command {
 	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
 	bool way_out;                          /* the policy allows some network */
 	struct koda_member *member;            /* owned; NULL: no way out, or not yet */
+	struct koda_rules *rules;              /* shared with the sandbox */
 	struct koda_violations violations;
 	struct koda_reader reader; /* of the command's error stream */
 	char *text;                /* owned; the command as events show it */

@@ -122,6 +122,46 @@ static void all_in_one_project(void **state)
 	run_threads(*state, true);
 }
 
+/* The exit code. */
+static int run_in(struct koda_sandbox *sandbox, const char *shell)
+{
+	const struct koda_command_options what = { .shell = shell, .stdio = { -1, -1, -1 } };
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { 0 };
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &what, &command, &err), err);
+	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
+	koda_command_free(command);
+	if (outcome.end != KODA_END_EXITED)
+		fail_msg("%s: %s %s", shell, outcome.setup.field, outcome.setup.message);
+	return outcome.code;
+}
+
+/* T-30. A sandbox stays open while the project changes around it. */
+static void each_command_gets_another_look(void **state)
+{
+	const char *root = koda_in(*state, "project");
+	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	const struct koda_command_options waiting = { .shell = "sleep 60",
+						      .stdio = { -1, -1, -1 } };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_error err = { 0 };
+
+	assert_int_equal(mkdir(root, 0755), 0);
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &waiting, &command, &err), err);
+	assert_int_equal(run_in(sandbox, "mkdir mine && touch mine/hook"), 0);
+	assert_int_equal(mkdir(koda_in(*state, "project/cloned"), 0755), 0);
+	assert_int_equal(mkdir(koda_in(*state, "project/cloned/.git"), 0755), 0);
+	assert_int_equal(mkdir(koda_in(*state, "project/cloned/.git/hooks"), 0755), 0);
+	assert_int_not_equal(run_in(sandbox, "touch cloned/.git/hooks/pre-commit"), 0);
+	assert_int_equal(run_in(sandbox, "touch cloned/file"), 0);
+	koda_command_free(command); /* of the first look */
+	koda_sandbox_close(sandbox);
+}
+
 static void *kill_it(void *arg)
 {
 	koda_command_kill(arg);
@@ -162,6 +202,7 @@ int main(void)
 		KODA_SCRATCH_TEST(each_in_its_own_project),
 		KODA_SCRATCH_TEST(all_in_one_project),
 		KODA_SCRATCH_TEST(another_thread_ends_it),
+		KODA_SCRATCH_TEST(each_command_gets_another_look),
 	};
 
 	return KODA_TEST_RUN(tests);
