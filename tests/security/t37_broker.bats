@@ -375,3 +375,14 @@ print("fine")'
 		        print("looked")
 	EOF
 }
+
+@test "set-user-id does nothing" {
+	is_root || lacking 'root, to make a program somebody else'"'"'s'
+	cp -- "$(command -v id)" suid
+	chown 65534:65534 suid
+	chmod 6755 suid
+	run run_box ./suid -u
+	[[ $output == 0 ]]
+	run ./suid -u
+	[[ $output == 65534 ]]
+}
