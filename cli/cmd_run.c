@@ -195,8 +195,12 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 
 	/* It gets ready while we find out what it is to do. */
 	if (request->purpose != TO_SHOW && !request->grip.no_sandbox &&
-	    request->backend <= KODA_BACKEND_NATIVE)
-		r = koda_launcher_prepare(&parts.spare, &koda_backend_native, err);
+	    request->backend != KODA_BACKEND_BWRAP)
+		r = koda_launcher_prepare(&parts.spare,
+					  request->backend == KODA_BACKEND_LANDLOCK
+						  ? &koda_backend_landlock
+						  : &koda_backend_native,
+					  err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 	if (r == KODA_OK && request->purpose != TO_SHOW)
