@@ -102,8 +102,8 @@ static const struct dirent *next_entry(DIR *dir)
 	return readdir(dir);
 }
 
-/* Adds up what count says of every process but init; it may stop when that is enough. Limits that cannot be watched do not hold:
- * with init everything ends. */
+/* Adds up what count says of every process but init; it may stop when that is enough. Limits that
+ * cannot be watched do not hold: with init everything ends. */
 static uint64_t sum_processes(uint64_t (*count)(const char *pid), uint64_t enough)
 {
 	DIR *dir = koda_fenced ? NULL : opendir("/proc");

@@ -129,8 +129,8 @@ static int set_bundle(struct koda_strv *env, const struct koda_env_request *requ
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(SIZE_MAX / 2);
 
-	if (koda_buf_addf(&path, "%s", request->scratch ? request->scratch : KODA_CA_BUNDLE_INSIDE) <
-		    0 ||
+	if (koda_buf_addf(&path, "%s",
+			  request->scratch ? request->scratch : KODA_CA_BUNDLE_INSIDE) < 0 ||
 	    (request->scratch && koda_buf_addf(&path, "/" KODA_CA_BUNDLE_NAME) < 0))
 		return koda_fail_nomem(err);
 	return set_each(env,
