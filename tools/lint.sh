@@ -68,6 +68,7 @@ step codespell spelling
 for gate in clauses layers sizes parse_sites threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
+step apparmor tools/check_apparmor.sh "$build/data/koda-sandbox-stage2"
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"
 step standalone tools/check_standalone.sh "$build/cli" "$build/src"
 step banned tools/check_banned.sh
