@@ -35,8 +35,8 @@ static struct koda_finding judge_userns(enum koda_userns userns)
 			"AppArmor restricts user namespaces "
 			"(kernel.apparmor_restrict_unprivileged_userns is 1)",
 			"ask the administrator to install the AppArmor profile " KODA_PROFILE_DIR
-			       "/" LAUNCHER ", or for: sysctl "
-			       "kernel.apparmor_restrict_unprivileged_userns=0");
+			"/" LAUNCHER ", or for: sysctl "
+			"kernel.apparmor_restrict_unprivileged_userns=0");
 	case KODA_USERNS_FREE:
 		break;
 	}

@@ -152,6 +152,103 @@ static void no_sandbox_claims_nothing(void **state)
 				    findings.of[i].grip == KODA_GRIP_REFUSED);
 }
 
+/* --- bubblewrap: T-49 --- */
+
+static void bubblewrap_holds_all_but_links(void **state)
+{
+	struct koda_findings findings;
+	bool usable;
+
+	(void)state;
+	for (int open = 0; open < 2; open++) {
+		struct koda_machine machine = good;
+
+		machine.open_views = open;
+		/* It may, where we may not. */
+		machine.userns = open ? KODA_USERNS_APPARMOR : KODA_USERNS_FREE;
+		findings = judge(&koda_backend_bwrap, machine, &usable);
+		assert_true(usable);
+		for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+			if (koda_clause_contains((enum koda_clause)i))
+				KODA_EXPECT(koda_clause_name((enum koda_clause)i),
+					    (findings.of[i].grip == KODA_GRIP_ENFORCED) ==
+						    (i != KODA_CLAUSE_LINK_NAMES));
+		assert_int_equal(findings.of[KODA_CLAUSE_CACHES].grip, KODA_GRIP_EMULATED);
+		assert_int_equal(findings.of[KODA_CLAUSE_WRITE_PROTECTED].why[0] != '\0', open);
+	}
+}
+
+static void without_bubblewrap_there_is_no_such_sandbox(void **state)
+{
+	static const struct {
+		const char *name;
+		enum koda_bubblewrap bubblewrap;
+		enum koda_userns userns;
+		int landlock_abi;
+		const char *remedy;
+	} rows[] = {
+		{ "missing", KODA_BUBBLEWRAP_MISSING, KODA_USERNS_FREE, 7, "package bubblewrap" },
+		{ "foreign", KODA_BUBBLEWRAP_FOREIGN, KODA_USERNS_FREE, 7, "package bubblewrap" },
+		{ "filtered", KODA_BUBBLEWRAP_THERE, KODA_USERNS_FILTERED, 7, "seccomp profile" },
+		{ "none", KODA_BUBBLEWRAP_THERE, KODA_USERNS_NONE, 7, "max_user_namespaces" },
+		{ "no Landlock", KODA_BUBBLEWRAP_THERE, KODA_USERNS_FREE, 0, "lsm=" },
+	};
+
+	(void)state;
+	KODA_EACH(row, rows) {
+		struct koda_machine machine = good;
+		struct koda_findings findings;
+		bool usable;
+
+		machine.bubblewrap = row->bubblewrap;
+		machine.userns = row->userns;
+		machine.landlock_abi = row->landlock_abi;
+		machine.landlock_errno = EOPNOTSUPP;
+		findings = judge(&koda_backend_bwrap, machine, &usable);
+		KODA_EXPECT(row->name, !usable);
+		for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+			KODA_EXPECT(row->name, findings.of[i].grip == KODA_GRIP_REFUSED);
+		KODA_EXPECT(row->name, strstr(findings.of[0].remedy, row->remedy));
+	}
+}
+
+static void links_count_only_where_there_are_some(void **state)
+{
+	const struct koda_op pin = { .kind = KODA_OP_PIN, .text1 = { "/p/.envrc", 9 } };
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
+	struct koda_findings findings;
+	struct koda_error err = { 0 };
+	bool usable;
+
+	(void)state;
+	findings = judge(&koda_backend_bwrap, good, &usable);
+	koda_admit_forgo(koda_admit_unneeded(&plan), &findings);
+	KODA_ASSERT_OK(koda_admit(KODA_TRUST_AUTO, &findings, 0, &err), err);
+	KODA_ASSERT_OK(koda_plan_add(&plan, &pin, NULL, &err), err);
+	findings = judge(&koda_backend_bwrap, good, &usable);
+	koda_admit_forgo(koda_admit_unneeded(&plan), &findings);
+	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_AUTO, &findings, 0, &err), err);
+	assert_string_equal(err.field, "link_names");
+}
+
+static void backends_have_names(void **state)
+{
+	struct koda_error err = { 0 };
+	enum koda_backend_kind kind;
+
+	(void)state;
+	for (int i = 0; i < KODA_BACKEND_COUNT; i++) {
+		const char *name = koda_backend_name((enum koda_backend_kind)i);
+
+		KODA_ASSERT_OK(koda_backend_parse(name, &kind, &err), err);
+		assert_int_equal(kind, i);
+		if (koda_backend_of(kind))
+			assert_string_equal(koda_backend_of(kind)->name, name);
+	}
+	assert_null(koda_backend_of(KODA_BACKEND_AUTO));
+	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_backend_parse("none", &kind, &err), err);
+}
+
 /* --- admission --- */
 
 static struct koda_findings all_but(enum koda_clause clause, enum koda_grip grip)
@@ -291,6 +388,10 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_one_clause),
 		cmocka_unit_test(a_control_group_holds_the_sums),
 		cmocka_unit_test(no_sandbox_claims_nothing),
+		cmocka_unit_test(bubblewrap_holds_all_but_links),
+		cmocka_unit_test(without_bubblewrap_there_is_no_such_sandbox),
+		cmocka_unit_test(links_count_only_where_there_are_some),
+		cmocka_unit_test(backends_have_names),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
 		cmocka_unit_test(auto_accepts_nothing),
