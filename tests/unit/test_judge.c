@@ -212,43 +212,6 @@ static void without_bubblewrap_there_is_no_such_sandbox(void **state)
 	}
 }
 
-static void links_count_only_where_there_are_some(void **state)
-{
-	const struct koda_op pin = { .kind = KODA_OP_PIN, .text1 = { "/p/.envrc", 9 } };
-	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	struct koda_findings findings;
-	struct koda_error err = { 0 };
-	bool usable;
-
-	(void)state;
-	findings = judge(&koda_backend_bwrap, good, &usable);
-	koda_admit_forgo(koda_admit_unneeded(&plan), &findings);
-	KODA_ASSERT_OK(koda_admit(KODA_TRUST_AUTO, &findings, 0, &err), err);
-	KODA_ASSERT_OK(koda_plan_add(&plan, &pin, NULL, &err), err);
-	findings = judge(&koda_backend_bwrap, good, &usable);
-	koda_admit_forgo(koda_admit_unneeded(&plan), &findings);
-	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_AUTO, &findings, 0, &err), err);
-	assert_string_equal(err.field, "link_names");
-}
-
-static void backends_have_names(void **state)
-{
-	struct koda_error err = { 0 };
-	enum koda_backend_kind kind;
-
-	(void)state;
-	for (int i = 0; i < KODA_BACKEND_COUNT; i++) {
-		const char *name = koda_backend_name((enum koda_backend_kind)i);
-
-		KODA_ASSERT_OK(koda_backend_parse(name, &kind, &err), err);
-		assert_int_equal(kind, i);
-		if (koda_backend_of(kind))
-			assert_string_equal(koda_backend_of(kind)->name, name);
-	}
-	assert_null(koda_backend_of(KODA_BACKEND_AUTO));
-	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_backend_parse("none", &kind, &err), err);
-}
-
 /* --- admission --- */
 
 static struct koda_findings all_but(enum koda_clause clause, enum koda_grip grip)
@@ -390,8 +353,6 @@ int main(void)
 		cmocka_unit_test(no_sandbox_claims_nothing),
 		cmocka_unit_test(bubblewrap_holds_all_but_links),
 		cmocka_unit_test(without_bubblewrap_there_is_no_such_sandbox),
-		cmocka_unit_test(links_count_only_where_there_are_some),
-		cmocka_unit_test(backends_have_names),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
 		cmocka_unit_test(auto_accepts_nothing),
