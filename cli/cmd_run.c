@@ -191,16 +191,13 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 		.terminal = request->tty,
 		.approved = true, /* checked below, before anything else is looked at */
 	};
+	const struct koda_backend *early = koda_backend_of(
+		request->backend == KODA_BACKEND_AUTO ? KODA_BACKEND_NATIVE : request->backend);
 	int r = KODA_OK;
 
 	/* It gets ready while we find out what it is to do. */
-	if (request->purpose != TO_SHOW && !request->grip.no_sandbox &&
-	    request->backend != KODA_BACKEND_BWRAP)
-		r = koda_launcher_prepare(&parts.spare,
-					  request->backend == KODA_BACKEND_LANDLOCK
-						  ? &koda_backend_landlock
-						  : &koda_backend_native,
-					  err);
+	if (request->purpose != TO_SHOW && !request->grip.no_sandbox && early && early->prepare)
+		r = koda_launcher_prepare(&parts.spare, early, err);
 	if (r == KODA_OK)
 		r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
 	if (r == KODA_OK && request->purpose != TO_SHOW)

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -33,18 +32,20 @@
 #include "inside.h"
 
 /* Above every number that bubblewrap is given on purpose. */
-#define PARKED 16
+#define PARKED (KODA_INSIDE_NOTHING + KODA_NOTHING_MAX)
 
 struct started {
 	pid_t pid;  /* bubblewrap itself, which outlives what is inside */
 	int bond;   /* to the first process inside */
 	int errors; /* what bubblewrap says */
+	int args;   /* what it is told, and its end */
+	int files[KODA_FILES_MAX];
 };
 
 /* Out of the way of the numbers that are about to be given out. */
-static int park(int fd, int above)
+static int park(int fd)
 {
-	int parked = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, above);
+	int parked = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, PARKED);
 
 	if (parked < 0)
 		koda_stage2_fail("keep a descriptor", "", errno);
@@ -57,56 +58,6 @@ static void place(int fd, int number)
 		koda_stage2_fail("place a descriptor", "", errno);
 }
 
-static size_t count_data(const struct plan *plan)
-{
-	struct koda_op op;
-	size_t count = 0;
-	size_t at = 0;
-
-	while (koda_ops_next(plan->bytes, &at, &op))
-		count += koda_bwrap_wants_data(&op);
-	return count;
-}
-
-/* A file in memory with these contents, to be read from the start. */
-static int make_contents(struct koda_span contents)
-{
-	int fd = (int)syscall(SYS_memfd_create, "koda-data", 1U /* close on exec */);
-
-	if (fd < 0 || pwrite(fd, contents.ptr, contents.len, 0) != (ssize_t)contents.len)
-		koda_stage2_fail("keep the contents of a file", "", errno);
-	return fd;
-}
-
-/* In the order of the plan, as the arguments count them. */
-static void place_data(const struct plan *plan, int nothing)
-{
-	struct koda_op op;
-	int number = KODA_INSIDE_DATA;
-	size_t at = 0;
-
-	while (koda_ops_next(plan->bytes, &at, &op)) {
-		int fd;
-
-		if (!koda_bwrap_wants_data(&op))
-			continue;
-		fd = op.kind == KODA_OP_FILE ? make_contents(op.text2) : nothing;
-		place(fd, number++);
-		if (fd != nothing)
-			(void)close(fd);
-	}
-}
-
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* running out later is reported anyway */
-	}
-}
-
 /* T-25. Bubblewrap's mounts follow those of the namespace it starts in. One that follows nothing
  * can be had by root; everybody else gets it inside, if at all. */
 static void leave_mounts(void)
@@ -116,76 +67,102 @@ static void leave_mounts(void)
 }
 
 /* The forked process becomes bubblewrap. */
-static _Noreturn void become_bubblewrap(const struct plan *plan, int plan_fd, int bond, int errors)
+static _Noreturn void become_bubblewrap(const struct started *started, int bond, int args)
 {
 	static char name[] = "bwrap";
 	static char option[] = "--args";
-	static char args[] = "10";
+	static char args_number[] = "10";
 	static char self[] = "/proc/self/fd/9";
 	static char part[] = KODA_STAGE2_INSIDE;
-	char *const argv[] = { name, option, args, self, part, NULL };
+	char *const argv[] = { name, option, args_number, self, part, NULL };
 	char *const envp[] = { NULL };
-	const int above = KODA_INSIDE_DATA + (int)count_data(plan) + PARKED;
-	int program;
-	int nothing;
-	int from[KODA_INSIDE_ARGS + 1];
+	int program = park(KODA_BWRAP_PROGRAM_FD);
+	int nothing = park(open("/dev/null", O_RDWR | O_CLOEXEC));
+	int from[KODA_INSIDE_NOTHING];
 
 	_Static_assert(KODA_INSIDE_ARGS == 10 && KODA_INSIDE_SELF == 9, "as in the arguments");
-	raise_descriptor_limit();
 	leave_mounts();
-	nothing = park(open("/dev/null", O_RDWR | O_CLOEXEC), above);
-	program = park(KODA_BWRAP_PROGRAM_FD, above);
-	for (int i = 0; i < 3; i++)
-		from[KODA_INSIDE_STREAMS + i] = park(i, above);
-	from[KODA_INSIDE_PLAN] = park(plan_fd, above);
-	from[KODA_INSIDE_STATUS] = park(KODA_STAGE2_STATUS_FD, above);
-	from[KODA_INSIDE_BOND] = park(bond, above);
-	from[KODA_INSIDE_SELF] = park(open("/proc/self/exe", O_PATH | O_CLOEXEC), above);
-	from[KODA_INSIDE_ARGS] = park(KODA_BWRAP_ARGS_FD, above);
 	from[0] = from[1] = nothing;
-	from[2] = park(errors, above);
-	for (int i = 0; i <= KODA_INSIDE_ARGS; i++)
+	from[2] = park(started->errors);
+	from[KODA_INSIDE_PLAN] = park(KODA_STAGE2_PLAN_FD);
+	from[KODA_INSIDE_STATUS] = park(KODA_STAGE2_STATUS_FD);
+	from[KODA_INSIDE_BOND] = park(bond);
+	for (int i = 0; i < 3; i++)
+		from[KODA_INSIDE_STREAMS + i] = park(i);
+	from[KODA_INSIDE_SELF] = park(open("/proc/self/exe", O_PATH | O_CLOEXEC));
+	from[KODA_INSIDE_ARGS] = park(args);
+	for (int i = 0; i < KODA_FILES_MAX; i++)
+		from[KODA_INSIDE_FILES + i] = park(started->files[i]);
+	for (int i = 0; i < KODA_INSIDE_NOTHING; i++)
 		place(from[i], i);
-	if (lseek(KODA_INSIDE_ARGS, 0, SEEK_SET) < 0)
-		koda_stage2_fail("rewind the arguments", "", errno);
-	place_data(plan, nothing);
+	for (int i = 0; i < KODA_NOTHING_MAX; i++)
+		place(nothing, KODA_INSIDE_NOTHING + i);
 	(void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
-	/* Its number is bubblewrap's now. */
 	koda_stage2_fail("execute bubblewrap", "", errno);
 }
 
-/* Forked first, moved into the control group, executed then. */
-static struct started start(const struct plan *plan, int plan_fd, bool *ret_group)
+static int make_memory(const char *name)
+{
+	int fd = (int)syscall(SYS_memfd_create, name, 1U /* close on exec */);
+
+	if (fd < 0)
+		koda_stage2_fail("make a file in memory", name, errno);
+	return fd;
+}
+
+/* Before there is a plan: until it has its arguments, bubblewrap gets ready and waits. */
+static struct started start(void)
 {
 	struct started started;
-	unsigned char go = 1;
 	int bond[2];
-	int gate[2];
+	int args[2];
 	const int on = 1;
 
-	started.errors = (int)syscall(SYS_memfd_create, "koda-errors", 1U /* close on exec */);
-	if (started.errors < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, bond) < 0 ||
+	started.errors = make_memory("koda-errors");
+	for (int i = 0; i < KODA_FILES_MAX; i++)
+		started.files[i] = make_memory("koda-data");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, bond) < 0 ||
 	    setsockopt(bond[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-	    pipe2(gate, O_CLOEXEC) < 0)
+	    pipe2(args, O_CLOEXEC) < 0)
 		koda_stage2_fail("make a channel to bubblewrap", "", errno);
 	started.pid = fork();
 	if (started.pid < 0)
 		koda_stage2_fail("start bubblewrap", "", errno);
-	if (started.pid == 0) {
-		(void)close(gate[1]);
-		if (read(gate[0], &go, 1) != 1)
-			_exit(KODA_STAGE2_FAILED);
-		become_bubblewrap(plan, plan_fd, bond[1], started.errors);
-	}
+	if (started.pid == 0)
+		become_bubblewrap(&started, bond[1], args[0]);
 	(void)close(bond[1]);
-	(void)close(gate[0]);
-	/* Bubblewrap itself is one more than the plan counts. */
-	*ret_group = koda_cgroup_open(plan, started.pid, 1);
-	if (write(gate[1], &go, 1) != 1)
-		koda_stage2_fail("bubblewrap is gone", "", errno);
-	(void)close(gate[1]);
+	(void)close(args[0]);
 	started.bond = bond[0];
+	started.args = args[1];
 	return started;
+}
+
+/* The contents of files, then the arguments. If bubblewrap is gone, that is noticed elsewhere. */
+static void instruct(const struct started *started, const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+	int file = 0;
+	char part[4096];
+	off_t done = 0;
+	ssize_t n;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind != KODA_OP_FILE)
+			continue;
+		if (file == KODA_FILES_MAX || pwrite(started->files[file], op.text2.ptr,
+						     op.text2.len, 0) != (ssize_t)op.text2.len)
+			koda_stage2_fail("keep the contents of a file", op.text1.ptr, errno);
+		file++;
+	}
+	while ((n = pread(KODA_BWRAP_ARGS_FD, part, sizeof(part), done)) > 0) {
+		if (write(started->args, part, (size_t)n) != n)
+			break;
+		done += n;
+	}
+	if (n < 0)
+		koda_stage2_fail("read the arguments", "", errno);
+	(void)close(started->args);
 }
 
 /* Masks for what comes and goes, as sockets do. If it goes between the runner's look and
@@ -323,30 +300,37 @@ static void watch(int pidfd, int bond)
 		;
 }
 
-void koda_bwrap_guard(void)
+/* From the plan to the end of the command. */
+static void guard(const struct started *started)
 {
-	struct inside_go go = { .cgroup = false };
-	struct started started;
-	struct plan plan;
-	int plan_fd;
+	const struct plan plan = koda_plan_load();
+	struct inside_go go;
 	int pidfd;
 
-	if (!koda_guardian_wait_for_plan())
-		return;
-	plan_fd = park(KODA_STAGE2_PLAN_FD, PARKED);
-	plan = koda_plan_load();
 	koda_hold_all(&plan);
 	note_fleeting(&plan);
-	started = start(&plan, plan_fd, &go.cgroup);
+	/* Bubblewrap itself is one more than the plan counts. */
+	go.cgroup = koda_cgroup_open(&plan, started->pid, 1);
+	instruct(started, &plan);
+	pidfd = meet(started);
+	koda_check_tell_namespaces(go.outside);
+	if (pidfd >= 0 && send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
+		watch(pidfd, started->bond);
+	else
+		(void)kill(started->pid, SIGKILL); /* what is inside goes with it */
+}
+
+void koda_bwrap_guard(void)
+{
+	const struct started started = start();
+
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
-	pidfd = meet(&started);
-	koda_check_tell_namespaces(go.outside);
-	if (pidfd >= 0 && send(started.bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
-		watch(pidfd, started.bond);
+	if (koda_guardian_wait_for_plan())
+		guard(&started);
 	else
-		(void)kill(started.pid, SIGKILL); /* what is inside goes with it */
+		(void)kill(started.pid, SIGKILL);
 	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	(void)undo_fleeting();

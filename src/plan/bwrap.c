@@ -26,7 +26,8 @@
 struct writer {
 	struct koda_buf *out;
 	const struct koda_plan *plan;
-	int data_fd;
+	uint64_t files;   /* that contents were asked for, so far */
+	uint64_t nothing; /* the same of none */
 	int failed;
 };
 
@@ -75,21 +76,21 @@ static void close_mount(struct writer *w, const char *path)
 	put(w, path);
 }
 
-/* A file with contents from the next descriptor. */
-static void put_data(struct writer *w, const char *option, uint64_t mode, const char *path)
+/* A file with contents from a descriptor. */
+static void put_data(struct writer *w, const char *option, uint64_t mode, uint64_t fd,
+		     const char *path)
 {
 	put_mode(w, mode);
-	put_number(w, option, (uint64_t)w->data_fd);
+	put_number(w, option, fd);
 	put(w, path);
-	w->data_fd++;
 }
 
 static void put_mask(struct writer *w, const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
 
-	if (koda_bwrap_wants_data(op)) {
-		put_data(w, "--ro-bind-data", 0, path);
+	if (koda_bwrap_masks_file(op)) {
+		put_data(w, "--ro-bind-data", 0, KODA_INSIDE_NOTHING + w->nothing++, path);
 		return;
 	}
 	put_tmpfs(w, path, MASK_BYTES, 0);
@@ -166,7 +167,7 @@ static void put_op(struct writer *w, size_t line)
 		put_tmpfs(w, path, KODA_OP_CACHE_BYTES, 0700);
 		break;
 	case KODA_OP_FILE:
-		put_data(w, "--file", op->n1, path);
+		put_data(w, "--file", op->n1, KODA_INSIDE_FILES + w->files++, path);
 		break;
 	case KODA_OP_DEV:
 		put(w, "--dev");
@@ -211,8 +212,7 @@ static void close_own(struct writer *w)
 	}
 }
 
-int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *out,
-		    struct koda_error *err)
+int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	/* The first process inside is ours and reaps; it has no parent there to outlive. */
 	static const char *const frame[] = { "--unshare-user", "--unshare-pid",
@@ -220,7 +220,7 @@ int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *
 					     "--unshare-uts",  "--unshare-cgroup",
 					     "--hostname",     "koda",
 					     "--as-pid-1",     "--die-with-parent" };
-	struct writer w = { .out = out, .plan = plan, .data_fd = data_fd };
+	struct writer w = { .out = out, .plan = plan };
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
 		put(&w, frame[i]);
@@ -230,6 +230,11 @@ int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *
 	close_own(&w);
 	put(&w, "--chdir");
 	put(&w, "/");
+	if (w.files > KODA_FILES_MAX || w.nothing > KODA_NOTHING_MAX)
+		return koda_fail(err, KODA_E_LIMIT, 0,
+				 "too many files are to be hidden, at most %d by bubblewrap; hide "
+				 "their directories",
+				 KODA_NOTHING_MAX);
 	return w.failed < 0 ? koda_fail_room(err, w.failed, "the arguments") : KODA_OK;
 }
 
@@ -252,7 +257,7 @@ static int print_arg(struct koda_buf *out, const char *arg)
 int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	int r = koda_bwrap_args(plan, KODA_INSIDE_DATA, &args, err);
+	int r = koda_bwrap_args(plan, &args, err);
 
 	if (r < 0)
 		return r;

@@ -12,10 +12,10 @@
 
 #define KODA_BWRAP_ARGS_MAX ((size_t)16 << 20)
 
-/* Appends the arguments, each with its NUL. What needs contents (see wire/bwrap.h) is given
- * descriptors, counted up from data_fd. A link that the plan pins is left alone: bubblewrap cannot
- * hold it, and whoever admits the plan knows. Fails: LIMIT, NOMEM. */
-KODA_CHECK int koda_bwrap_args(const struct koda_plan *plan, int data_fd, struct koda_buf *out,
+/* Appends the arguments, each with its NUL. What needs contents is given descriptors, as
+ * wire/bwrap.h has them. A link that the plan pins is left alone: bubblewrap cannot hold it, and
+ * whoever admits the plan knows. Fails: LIMIT, NOMEM. */
+KODA_CHECK int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out,
 			       struct koda_error *err);
 
 /* The same for people: an option and its values on each line. */

@@ -140,7 +140,7 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 	int r = leave_out_gone(plan, &rest, err);
 
 	if (r == KODA_OK)
-		r = koda_bwrap_args(&rest, KODA_INSIDE_DATA, &args, err);
+		r = koda_bwrap_args(&rest, &args, err);
 	if (r == KODA_OK)
 		r = koda_fd_seal(launcher->args_fd, args.ptr, args.len, err);
 	koda_fd_close(&launcher->args_fd);

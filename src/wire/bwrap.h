@@ -24,14 +24,18 @@
 #define KODA_INSIDE_STREAMS 6 /* and the next two: the command's streams */
 #define KODA_INSIDE_SELF    9 /* the launcher, to be executed */
 #define KODA_INSIDE_ARGS    10
-#define KODA_INSIDE_DATA    11 /* the first of those with contents */
+/* Contents for bubblewrap to copy: of files, which it reads from the start, and then nothing, as
+ * often as a file is hidden. There are as many as a plan may need; bubblewrap is started before
+ * there is one. */
+#define KODA_INSIDE_FILES   11
+#define KODA_FILES_MAX      4
+#define KODA_INSIDE_NOTHING (KODA_INSIDE_FILES + KODA_FILES_MAX)
+#define KODA_NOTHING_MAX    200
 
-/* Does bubblewrap get a descriptor with contents for it? A masked file is a new one without any.
- * The order is that of the plan. */
-static inline bool koda_bwrap_wants_data(const struct koda_op *op)
+/* Is it hidden by a file without contents? Directories are by a directory. */
+static inline bool koda_bwrap_masks_file(const struct koda_op *op)
 {
-	return op->kind == KODA_OP_FILE ||
-	       (op->kind == KODA_OP_MASK && !(op->flags & (KODA_OP_DIRECTORY | KODA_OP_LATE)));
+	return op->kind == KODA_OP_MASK && !(op->flags & (KODA_OP_DIRECTORY | KODA_OP_LATE));
 }
 
 #endif

@@ -96,7 +96,7 @@ static void make_plan(const char *root, const char *home)
 	    koda_sandbox_make_plan(sandbox, &command, &bench.plan, &err) < 0)
 		give_up("the plan", &err);
 	leave_out_fleeting();
-	if (koda_bwrap_args(&bench.plan, KODA_INSIDE_DATA, &bench.args, &err) < 0)
+	if (koda_bwrap_args(&bench.plan, &bench.args, &err) < 0)
 		give_up("the arguments", &err);
 	koda_sandbox_close(sandbox);
 }
