@@ -28,7 +28,8 @@ for file in bin/koda-sandbox include/koda/sandbox.h \
 	share/man/man1/koda-sandbox.1 share/man/man1/koda-sandbox-policy.1 \
 	share/man/man5/koda-sandbox-policy.5 share/man/man3/libkoda-sandbox.3 \
 	share/bash-completion/completions/koda-sandbox share/zsh/site-functions/_koda-sandbox \
-	share/fish/vendor_completions.d/koda-sandbox.fish; do
+	share/fish/vendor_completions.d/koda-sandbox.fish \
+	share/koda-sandbox/apparmor.d/koda-sandbox-stage2; do
 	# Manual pages may be compressed on installation.
 	check "$file" test -s "$root/$file" -o -s "$root/$file.gz"
 done

@@ -7,7 +7,7 @@ set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 flags=(-fsyntax-only -Wall -Wextra -Werror -Iinclude -Isrc)
-gnu=(-std=gnu17 -D_GNU_SOURCE -DKODA_VERSION='""' -DKODA_HELPER_DIR='""')
+gnu=(-std=gnu17 -D_GNU_SOURCE -DKODA_VERSION='""' -DKODA_HELPER_DIR='""' -DKODA_PROFILE_DIR='""')
 for dir in "$@"; do
 	flags+=("-I$dir")
 done

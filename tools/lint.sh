@@ -45,7 +45,7 @@ tidy() {
 check_c() {
 	cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
 		--suppress=memleak --suppress=resourceLeak --suppress=readdirCalled --suppress=missingIncludeSystem \
-		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' \
+		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' '-DKODA_PROFILE_DIR=""' \
 		-I include -I src -I "$build/cli" -I "$build/src" "${product[@]}"
 }
 
@@ -68,6 +68,7 @@ step codespell spelling
 for gate in clauses layers sizes parse_sites threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
+step apparmor tools/check_apparmor.sh "$build/data/koda-sandbox-stage2"
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"
 step standalone tools/check_standalone.sh "$build/cli" "$build/src"
 step banned tools/check_banned.sh

@@ -19,8 +19,8 @@ packages=(
 	curl wget openssl
 	# what make bench compares with
 	bubblewrap nginx
-	# make lint
-	clang-format clang-tidy cppcheck shellcheck codespell
+	# make lint, and a test of the profile
+	clang-format clang-tidy cppcheck shellcheck codespell apparmor
 )
 
 if ! command -v dpkg-query >/dev/null; then

@@ -20,9 +20,9 @@ struct koda_tenant {
 	uint32_t id;
 	bool can_ask;
 	char token[KODA_EGRESS_TOKEN_MAX + 1]; /* that connections begin with; "": none */
-	struct koda_ruleset *ruleset;     /* a reference */
-	struct koda_intercept *intercept; /* owned */
-	struct koda_tls_server *tls;      /* owned; NULL: TLS is not terminated */
+	struct koda_ruleset *ruleset;          /* a reference */
+	struct koda_intercept *intercept;      /* owned */
+	struct koda_tls_server *tls;           /* owned; NULL: TLS is not terminated */
 	struct koda_link conns;
 	size_t conn_count;
 	struct koda_watch listener;

@@ -265,6 +265,8 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 			koda_stage2_fail("out of memory", "", ENOMEM);
 		state.sockets = sockets;
 		state.sockets[state.count++] = op;
+		/* Never closed: as long as somebody has it open, nothing else gets its number. */
+		(void)sys_openat2(AT_FDCWD, op.text1.ptr, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 	}
 }
 

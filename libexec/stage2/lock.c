@@ -225,7 +225,7 @@ int koda_lock_asked(const struct plan *plan)
 	if (fd < 0 && errno == EINVAL)
 		fd = install(&op, SECCOMP_FILTER_FLAG_NEW_LISTENER);
 	if (fd < 0)
-		koda_stage2_fail("have system calls supervised", "", errno);
+		koda_stage2_fail("supervise connections, sockets and file modes", "", errno);
 	return fd;
 }
 

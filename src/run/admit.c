@@ -19,12 +19,19 @@ void koda_admit_relax(const struct koda_policy *policy, struct koda_findings *fi
 			(struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
 }
 
-void koda_admit_relax_plan(const struct koda_plan *plan, struct koda_findings *findings)
+koda_clauses koda_admit_unneeded(const struct koda_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		if (plan->lines[i].op.kind == KODA_OP_PIN)
-			return;
-	findings->of[KODA_CLAUSE_LINK_NAMES] = (struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
+			return 0;
+	return KODA_CLAUSE_BIT(KODA_CLAUSE_LINK_NAMES);
+}
+
+void koda_admit_forgo(koda_clauses unneeded, struct koda_findings *findings)
+{
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+		if (unneeded & KODA_CLAUSE_BIT(i))
+			findings->of[i] = (struct koda_finding){ KODA_GRIP_ENFORCED, "", "" };
 }
 
 int koda_admit(enum koda_trust trust, const struct koda_findings *findings, koda_clauses accepted,

@@ -21,8 +21,9 @@ typedef uint32_t koda_clauses;
 /* What the policy does not ask for is fulfilled by leaving it alone. */
 void koda_admit_relax(const struct koda_policy *policy, struct koda_findings *findings);
 
-/* The same for what this plan has no need of. */
-void koda_admit_relax_plan(const struct koda_plan *plan, struct koda_findings *findings);
+/* The same for what a plan has no need of. */
+koda_clauses koda_admit_unneeded(const struct koda_plan *plan);
+void koda_admit_forgo(koda_clauses unneeded, struct koda_findings *findings);
 
 /* Fails: UNSUPPORTED, naming the first clause that is neither held nor accepted and its remedy. */
 KODA_CHECK int koda_admit(enum koda_trust trust, const struct koda_findings *findings,

@@ -131,6 +131,8 @@ static void tell_start(const struct koda_command *command, const struct koda_san
 	if (!command->on_event)
 		return;
 	koda_sandbox_findings(sandbox, &findings);
+	if (sandbox->backend != &koda_backend_none)
+		koda_admit_forgo(command->unneeded, &findings);
 	event.of.start = (struct koda_event_start){ .backend = sandbox->backend->name,
 						    .trust = sandbox->trust,
 						    .findings = &findings };
@@ -182,6 +184,7 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	command->unneeded = koda_admit_unneeded(&plan);
 	if (r == KODA_OK)
 		r = koda_sandbox_admit(sandbox, &plan, err);
 	if (r == KODA_OK)

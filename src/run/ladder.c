@@ -173,8 +173,8 @@ static bool is_about_clause(const struct koda_error *reason)
 }
 
 /* One line: the layer, what it would have held, what to do, and why nothing stands in for it. */
-static int refuse(const struct koda_error *why, const struct koda_error *reasons,
-		  struct koda_error *err)
+static int refuse(enum koda_trust trust, const struct koda_error *why,
+		  const struct koda_error *reasons, struct koda_error *err)
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
@@ -191,9 +191,11 @@ static int refuse(const struct koda_error *why, const struct koda_error *reasons
 		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
 				   "nothing ran; they hold files, processes and network: %s; %s",
 				   findings.of[0].why, findings.of[0].remedy);
-	/* The best that there is says best what is missing. */
+	/* The best that there is says best what is missing. Landlock alone never holds everything:
+	 * that is news only to who may accept it. */
 	for (int kind = KODA_BACKEND_COUNT - 1; kind > KODA_BACKEND_NATIVE; kind--)
-		if (is_about_clause(&reasons[kind]))
+		if (is_about_clause(&reasons[kind]) &&
+		    (kind != KODA_BACKEND_LANDLOCK || trust != KODA_TRUST_AUTO))
 			told = kind;
 	if (told != KODA_BACKEND_NATIVE) {
 		line = reasons[told];
@@ -226,5 +228,5 @@ int koda_ladder_descend(struct koda_sandbox *sandbox, const struct koda_command_
 		}
 	}
 	koda_ladder_forget(sandbox);
-	return refuse(why, reasons, err);
+	return refuse(sandbox->trust, why, reasons, err);
 }

@@ -34,8 +34,8 @@ static struct koda_finding judge_userns(enum koda_userns userns)
 		return koda_refused(
 			"AppArmor restricts user namespaces "
 			"(kernel.apparmor_restrict_unprivileged_userns is 1)",
-			"ask the administrator for an AppArmor profile with \"userns,\" "
-			"for " KODA_HELPER_DIR "/" LAUNCHER ", or for: sysctl "
+			"ask the administrator to install the AppArmor profile " KODA_PROFILE_DIR
+			"/" LAUNCHER ", or for: sysctl "
 			"kernel.apparmor_restrict_unprivileged_userns=0");
 	case KODA_USERNS_FREE:
 		break;

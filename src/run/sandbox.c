@@ -72,7 +72,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
 				 findings.of[0].why, findings.of[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
-	koda_admit_relax_plan(plan, &findings);
+	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
 	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 }
 

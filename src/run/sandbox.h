@@ -40,6 +40,7 @@ struct koda_sandbox {
 
 struct koda_command {
 	struct koda_sandbox *sandbox; /* borrowed */
+	koda_clauses unneeded;        /* clauses that its plan has no need of */
 	bool open_view;               /* the launcher could not lock the view */
 	struct koda_launcher launcher;
 	int stdio[3]; /* the caller's, borrowed */

@@ -136,7 +136,7 @@ teardown() {
 	inside -c 'touch ran' -c 'touch ran'
 	refuses 'only once'
 	inside --backend nonsense touch ran
-	refuses "--backend: 'nonsense'"
+	refuses "--backend: 'nonsense' is no backend"
 	inside --wall-time 301 touch ran
 	refuses --wall-time
 	inside --policy-fd 9 touch ran 9<&-

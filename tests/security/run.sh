@@ -8,10 +8,11 @@
 # With KODA_TEST_MUST_RUN=1 nothing is skipped: what cannot be tried fails.
 #
 # KODA_TEST_BACKEND names a backend to try instead of the best. Each test states what it proves by its
-# tags (clause:NAME; clause:none if it is about no clause, and backend:native if it is about how that
-# one works). On another backend only tests run of which every clause is one that the backend claims,
-# in the words of koda-sandbox doctor, to enforce; the others are not counted. KODA_TEST_LACK names
-# what the machine is to lack, as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
+# tags: clause:NAME, or clause:none if it is about no clause; backend:native if it is about how that one
+# works, backend:view if about mounts or a network of the command's own, which Landlock alone lacks. On
+# another backend only tests run of which every clause is one that the backend claims, in the words of
+# koda-sandbox doctor, to enforce; the others are not counted. KODA_TEST_LACK names what the machine is
+# to lack, as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
 set -euo pipefail
 
 as=$1 file=$2
@@ -67,6 +68,7 @@ state = next(b for b in json.load(sys.stdin)["backends"] if b["name"] == sys.arg
 if not state["usable"]:
     sys.exit("%s does not work: %s" % (sys.argv[1], state["why"]))
 tags = ["backend:native"] + ["backend:locked"] * int(sys.argv[2])
+tags += ["backend:view"] * (sys.argv[1] == "landlock")
 tags += ["clause:" + name for name, clause in state["clauses"].items() if clause["grip"] != "enforced"]
 print(",".join("!" + tag for tag in tags))' "$1" "$((${#lack[@]} > 0))"
 }
@@ -80,12 +82,21 @@ fi
 if [[ ${KODA_TEST_BACKEND-} ]]; then
 	tags=$(unclaimed "$KODA_TEST_BACKEND") || skip_all "$KODA_TEST_BACKEND does not work here"
 	filter=(--filter-tags "$tags")
-	# Tests call the program in many ways; all of them are to use the backend.
+	# Tests call the program in many ways; all of them are to use the backend. What it does not
+	# claim a person has to accept, which trust mode auto does not let anybody do.
 	KODA_BIN=$base/koda-sandbox
+	accept=
+	if [[ $KODA_TEST_BACKEND == landlock ]]; then
+		accept='--yes --accept missing_names --accept private_dirs --accept second_layer'
+	fi
 	cat >"$KODA_BIN" <<-WRAPPER
 		#!/bin/bash
 		case \${1-} in
-		run | shell | plan) exec ${lack[*]} '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${@:2}" ;;
+		run | shell | plan)
+			words=($accept)
+			[[ ! \${words[*]} || " \$* " == *' --trust '* ]] || words+=(--trust safe)
+			exec ${lack[*]} '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${words[@]}" "\${@:2}"
+			;;
 		esac
 		exec '$KODA_PROGRAM' "\$@"
 	WRAPPER

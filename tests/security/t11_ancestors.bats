@@ -51,6 +51,7 @@ teardown() {
 	ACTS
 }
 
+# bats test_tags=clause:missing_names
 @test "the way to a name that does not exist stays as well" {
 	refused_each <<-ACTS
 		rename	.claude	moved

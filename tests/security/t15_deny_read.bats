@@ -58,6 +58,7 @@ teardown() {
 	ACTS
 }
 
+# bats test_tags=clause:missing_names
 @test "a hidden name that does not exist stays away: nothing can be made there" {
 	box=(--deny-read "$project/later" --deny-read "$project/a/b/later")
 	refused_each <<-ACTS
@@ -72,6 +73,7 @@ teardown() {
 	no_litter ./file
 }
 
+# bats test_tags=backend:view
 @test "a hidden path below one that may be written is hidden and not writable" {
 	mkdir -p open/closed
 	echo secret >open/closed/secret

@@ -143,6 +143,7 @@ print("connected")' "$1"
 	[[ $status -eq 0 && $output == connected ]]
 }
 
+# bats test_tags=clause:private_dirs
 @test "twin: sockets made inside work inside" {
 	connect_to_own /tmp/own
 }

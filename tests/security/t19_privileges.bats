@@ -13,6 +13,7 @@ teardown() {
 	end_background
 }
 
+# bats test_tags=backend:view
 @test "no capability is left in any set, of the command or its init" {
 	refused find-capabilities
 	refused find-status-not NoNewPrivs 1
@@ -46,6 +47,7 @@ teardown() {
 	ACTS
 }
 
+# bats test_tags=backend:view
 @test "twin: a harmless file of the kernel can be written, and root outside may write the rest" {
 	allowed open-write /proc/self/comm
 	allowed open-write /dev/null

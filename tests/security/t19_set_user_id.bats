@@ -13,6 +13,7 @@ teardown() {
 	end_background
 }
 
+# bats test_tags=backend:view
 @test "set-user-id does nothing" {
 	cp -- "$KODA_PROBE" suid
 	chown 65534:65534 suid

@@ -59,6 +59,7 @@ teardown() {
 	refused_with EAFNOSUPPORT socket 16 3 9
 }
 
+# bats test_tags=backend:view
 @test "twin: the allowed families, plain processes, and all of it outside" {
 	allowed socket 1 1 0
 	allowed socket 2 1 0

@@ -37,6 +37,7 @@ time.sleep(60)' "$BATS_TEST_TMPDIR/port" 3>&- &
 	refused connect-tcp 127.0.0.1 "$port"
 }
 
+# bats test_tags=backend:view
 @test "no interface but the loopback is there" {
 	run run_box sh -c 'tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "'
 	[[ $output == lo ]]
@@ -44,6 +45,7 @@ time.sleep(60)' "$BATS_TEST_TMPDIR/port" 3>&- &
 	refused socket 2 3 1
 }
 
+# bats test_tags=backend:view
 @test "binding needs the policy's permission" {
 	box=(--trust plan --yes)
 	refused_with 'EACCES|EPERM' bind-tcp
@@ -51,6 +53,7 @@ time.sleep(60)' "$BATS_TEST_TMPDIR/port" 3>&- &
 	allowed bind-tcp
 }
 
+# bats test_tags=backend:view
 @test "twin: the loopback inside works" {
 	run run_box python3 -c '
 import socket

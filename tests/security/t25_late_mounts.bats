@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# bats file_tags=clause:write_outside
+# bats file_tags=clause:write_outside,backend:view
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
 # T-25: something mounted on the host during the run appears inside.
 

@@ -32,6 +32,7 @@ teardown() {
 	done
 }
 
+# bats test_tags=backend:view
 @test "twin: a variable that the table lets through is there" {
 	export TERM=koda-public-$$
 	run run_box sh -c 'echo "$TERM"'

@@ -33,6 +33,7 @@ cannot_touch() {
 	ACTS
 }
 
+# bats test_tags=clause:missing_names
 @test "repositories at every depth that the policy searches" {
 	repository .git
 	repository a/.git
@@ -54,6 +55,7 @@ cannot_touch() {
 	ACTS
 }
 
+# bats test_tags=clause:missing_names
 @test "the git directories of submodules" {
 	repository .git
 	repository .git/modules/sub
@@ -105,6 +107,7 @@ cannot_touch() {
 	cannot_touch "$project"
 }
 
+# bats test_tags=clause:missing_names
 @test "a project without .git is not made into a git directory" {
 	inside sh -c 'mkdir objects && echo "ref: refs/heads/m" >HEAD && mkdir refs' || true
 	run_box sh -c 'mkdir -p objects; echo "ref: refs/heads/m" >HEAD; mkdir refs; printf "[core]\n" >config' \

@@ -62,7 +62,7 @@ teardown() {
 }
 
 # Where views cannot be locked none leaves; t49_bubblewrap.bats has that.
-# bats test_tags=backend:locked
+# bats test_tags=backend:locked,backend:view
 @test "what another sandbox covered stays covered when it has gone" {
 	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" \
 		python3 taker.py "$elsewhere/secret" >"$BATS_TEST_TMPDIR/taken" 2>&1 </dev/null 3>&- &
@@ -100,6 +100,7 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 	return 1
 }
 
+# bats test_tags=backend:view
 @test "a lock from inside another sandbox does not outlast the wall time" {
 	lock_for LOCK_EX 55
 	run timeout -s KILL 40 "$KODA_BIN" run --wall-time 1 -c 'echo ran'

@@ -167,10 +167,3 @@ for i in range(17000):
 	refused chmod file 0777
 	allowed open-read file
 }
-
-@test "trust mode auto does not run so, and safe only with a person's leave" {
-	run "$KODA_BIN" run --backend landlock -- true
-	[[ $status -eq 125 && $output == *missing_names* && ${#lines[@]} -eq 1 ]]
-	run "$KODA_BIN" run --backend landlock --trust safe --yes -- true
-	[[ $status -eq 125 && $output == *'--accept missing_names'* ]]
-}

@@ -16,43 +16,53 @@ teardown() {
 	end_background
 }
 
-# A host that counts its connections in the file "hits" and answers GET; sets port.
+# A host that counts its connections in the file "hits" and answers GET; sets port, and tls, where it
+# does the same by TLS.
 start_origin() {
-	python3 - "$BATS_TEST_TMPDIR/port" "$BATS_TEST_TMPDIR/hits" 3>&- <<-'EOF' &
-		import os, socketserver, sys, threading, time
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=origin \
+		-keyout "$BATS_TEST_TMPDIR/key" -out "$BATS_TEST_TMPDIR/cert" 2>/dev/null
+	python3 - "$BATS_TEST_TMPDIR/port" "$BATS_TEST_TMPDIR" 3>&- <<-'EOF' &
+		import os, socketserver, ssl, sys, threading, time
 		class Answer(socketserver.StreamRequestHandler):
 		    def handle(self):
-		        with open(sys.argv[2], "a") as f:
+		        with open(sys.argv[2] + "/hits", "a") as f:
 		            f.write("hit\n")
 		        if self.rfile.readline().startswith(b"GET"):
 		            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\norigin\n")
 		class Server(socketserver.ThreadingTCPServer):
 		    daemon_threads = True
 		    request_queue_size = 128
-		server = Server(("127.0.0.1", 0), Answer)
+		plain = Server(("127.0.0.1", 0), Answer)
+		tls = Server(("127.0.0.1", 0), Answer)
+		context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+		context.load_cert_chain(sys.argv[2] + "/cert", sys.argv[2] + "/key")
+		tls.socket = context.wrap_socket(tls.socket, server_side=True)
 		with open(sys.argv[1] + ".new", "w") as f:
-		    f.write(str(server.server_address[1]))
+		    print(plain.server_address[1], tls.server_address[1], file=f)
 		os.rename(sys.argv[1] + ".new", sys.argv[1])
-		threading.Thread(target=server.serve_forever, daemon=True).start()
+		for server in plain, tls:
+		    threading.Thread(target=server.serve_forever, daemon=True).start()
 		time.sleep(120)
 	EOF
 	background+=($!)
 	wait_for "$BATS_TEST_TMPDIR/port"
-	port=$(<"$BATS_TEST_TMPDIR/port")
-	fence_policy 'd["net"]["allowed_domains"] = ["127.0.0.1:'"$port"'"]'
+	read -r port tls <"$BATS_TEST_TMPDIR/port"
+	fence_policy 'd["net"]["allowed_domains"] = ["127.0.0.1:'"$port"'", "127.0.0.1:'"$tls"'"]'
 }
 
 no_hits() {
 	[[ ! -e $BATS_TEST_TMPDIR/hits ]] || { cat "$BATS_TEST_TMPDIR/hits"; false; }
 }
 
-@test "clients reach an allowed host through the proxy, by HTTP, CONNECT and SOCKS" {
+@test "clients reach an allowed host through the proxy, by HTTP, CONNECT, TLS and SOCKS" {
 	start_origin
 	local url=http://127.0.0.1:$port/
 	run run_box sh -c '
 		curl -sS --max-time 20 --noproxy "" -x http://127.0.0.1:3128 "$1"
 		curl -sS --max-time 20 --noproxy "" -p -x http://127.0.0.1:3128 "$1"
 		curl -sS --max-time 20 --noproxy "" -x socks5h://127.0.0.1:3128 "$1"
+		curl -sSk --max-time 20 --noproxy "" -x http://127.0.0.1:3128 "$2"
+		curl -sSk --max-time 20 --noproxy "" -x socks5h://127.0.0.1:3128 "$2"
 		env -u no_proxy -u NO_PROXY python3 -c "
 import asyncio, sys, urllib.request
 proxy = urllib.request.ProxyHandler({\"http\": \"http://127.0.0.1:3128\"})
@@ -61,9 +71,9 @@ async def main():
     r, w = await asyncio.open_connection(\"127.0.0.1\", 3128)
     w.write(b\"GET %s HTTP/1.0\r\n\r\n\" % sys.argv[1].encode())
     print((await r.read()).decode().split(\"\r\n\r\n\")[1], end=\"\")
-asyncio.run(main())" "$1"' sh "$url"
+asyncio.run(main())" "$1"' sh "$url" "https://127.0.0.1:$tls/"
 	echo "$output"
-	[[ $status -eq 0 && $output == $'origin\norigin\norigin\norigin\norigin' ]]
+	[[ $status -eq 0 && $(grep -cx origin <<<"$output") -eq 7 && ${#lines[@]} -eq 7 ]]
 }
 
 @test "git speaks through it, too" {
@@ -374,4 +384,15 @@ print("fine")'
 		        assert os.getuid() != 0 or int(status["CapBnd"], 16) == 0, status
 		        print("looked")
 	EOF
+}
+
+@test "set-user-id does nothing" {
+	is_root || lacking 'root, to make a program somebody else'"'"'s'
+	cp -- "$(command -v id)" suid
+	chown 65534:65534 suid
+	chmod 6755 suid
+	run run_box ./suid -u
+	[[ $output == 0 ]]
+	run ./suid -u
+	[[ $output == 65534 ]]
 }

@@ -73,6 +73,7 @@ names_are_closed() {
 	ACTS
 }
 
+# bats test_tags=backend:view
 @test "a linked worktree: git works, hooks, configuration and pointers are closed" {
 	make_worktree
 	git -C "$main" worktree add -q -b other "$elsewhere/other"
@@ -108,6 +109,7 @@ names_are_closed() {
 	[[ $status -eq 1 ]]
 }
 
+# bats test_tags=backend:view
 @test "a submodule: git works, hooks and configuration are closed" {
 	make_submodule
 	mkdir -p "$gitdir/modules"
@@ -121,6 +123,7 @@ names_are_closed() {
 	ACTS
 }
 
+# bats test_tags=backend:view
 @test "a worktree inside the bare repository it belongs to: only what a commit needs" {
 	git clone -q --bare "$main" "$HOME/bare"
 	git -C "$HOME/bare" worktree add -q -b side "$HOME/bare/side"
@@ -239,6 +242,7 @@ stays_closed() {
 	refused create "$HOME/.ssh/new"
 }
 
+# bats test_tags=backend:view
 @test "two runs, in the repository and in its worktree, share what they reserve" {
 	make_worktree
 	find "$common" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/before"

@@ -42,6 +42,7 @@ teardown() {
 	[[ $status -eq 1 ]]
 }
 
+# bats test_tags=backend:view
 @test "twin: files that have several names and are not protected can be written" {
 	echo one >a
 	ln a sub/b

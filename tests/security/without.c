@@ -3,10 +3,10 @@
  * without WHAT PROGRAM [ARG...]: runs a program on a machine that lacks something.
  *
  *	user-namespaces   clone3, and unshare and clone with CLONE_NEWUSER, as containers do it
- *	own-namespaces    clone3, and a user and a mount namespace by one call to unshare: what is left
- *	                  to bubblewrap, which asks differently, where AppArmor trusts only that
- *	landlock          its calls do not exist
- *	landlock-abi=N    the kernel says that its Landlock has this version
+ *	own-namespaces    clone3, and a user and a mount namespace by one call to unshare: what is
+ *left to bubblewrap, which asks differently, where AppArmor trusts only that landlock          its
+ *calls do not exist landlock-abi=N    the kernel says that its Landlock has this version
+ *	notification      nobody can be asked about system calls
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -61,6 +61,16 @@ static struct sock_filter no_landlock[] = {
 	IS(SYS_landlock_add_rule, 1, 0),
 	IS(SYS_landlock_restrict_self, 0, 1),
 	ANSWER(SECCOMP_RET_ERRNO | ENOSYS),
+	ANSWER(SECCOMP_RET_ALLOW),
+};
+
+/* The question which actions there are is the operation 2. */
+static struct sock_filter no_notification[] = {
+	LOAD(nr),
+	IS(SYS_seccomp, 0, 3),
+	LOAD(args[0]),
+	IS(2, 0, 1),
+	ANSWER(SECCOMP_RET_ERRNO | EOPNOTSUPP),
 	ANSWER(SECCOMP_RET_ALLOW),
 };
 
@@ -155,6 +165,9 @@ int main(int argc, char **argv)
 			      sizeof(no_own_namespaces) / sizeof(no_own_namespaces[0]), 0);
 	else if (strcmp(argv[1], "landlock") == 0)
 		(void)install(no_landlock, sizeof(no_landlock) / sizeof(no_landlock[0]), 0);
+	else if (strcmp(argv[1], "notification") == 0)
+		(void)install(no_notification, sizeof(no_notification) / sizeof(no_notification[0]),
+			      0);
 	else
 		return 99;
 	(void)execvp(argv[2], argv + 2);

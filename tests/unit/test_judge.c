@@ -152,6 +152,66 @@ static void no_sandbox_claims_nothing(void **state)
 				    findings.of[i].grip == KODA_GRIP_REFUSED);
 }
 
+/* --- bubblewrap: T-49 --- */
+
+static void bubblewrap_holds_all_but_links(void **state)
+{
+	struct koda_findings findings;
+	bool usable;
+
+	(void)state;
+	for (int open = 0; open < 2; open++) {
+		struct koda_machine machine = good;
+
+		machine.open_views = open;
+		/* It may, where we may not. */
+		machine.userns = open ? KODA_USERNS_APPARMOR : KODA_USERNS_FREE;
+		findings = judge(&koda_backend_bwrap, machine, &usable);
+		assert_true(usable);
+		for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+			if (koda_clause_contains((enum koda_clause)i))
+				KODA_EXPECT(koda_clause_name((enum koda_clause)i),
+					    (findings.of[i].grip == KODA_GRIP_ENFORCED) ==
+						    (i != KODA_CLAUSE_LINK_NAMES));
+		assert_int_equal(findings.of[KODA_CLAUSE_CACHES].grip, KODA_GRIP_EMULATED);
+		assert_int_equal(findings.of[KODA_CLAUSE_WRITE_PROTECTED].why[0] != '\0', open);
+	}
+}
+
+static void without_bubblewrap_there_is_no_such_sandbox(void **state)
+{
+	static const struct {
+		const char *name;
+		enum koda_bubblewrap bubblewrap;
+		enum koda_userns userns;
+		int landlock_abi;
+		const char *remedy;
+	} rows[] = {
+		{ "missing", KODA_BUBBLEWRAP_MISSING, KODA_USERNS_FREE, 7, "package bubblewrap" },
+		{ "foreign", KODA_BUBBLEWRAP_FOREIGN, KODA_USERNS_FREE, 7, "package bubblewrap" },
+		{ "filtered", KODA_BUBBLEWRAP_THERE, KODA_USERNS_FILTERED, 7, "seccomp profile" },
+		{ "none", KODA_BUBBLEWRAP_THERE, KODA_USERNS_NONE, 7, "max_user_namespaces" },
+		{ "no Landlock", KODA_BUBBLEWRAP_THERE, KODA_USERNS_FREE, 0, "lsm=" },
+	};
+
+	(void)state;
+	KODA_EACH(row, rows) {
+		struct koda_machine machine = good;
+		struct koda_findings findings;
+		bool usable;
+
+		machine.bubblewrap = row->bubblewrap;
+		machine.userns = row->userns;
+		machine.landlock_abi = row->landlock_abi;
+		machine.landlock_errno = EOPNOTSUPP;
+		findings = judge(&koda_backend_bwrap, machine, &usable);
+		KODA_EXPECT(row->name, !usable);
+		for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+			KODA_EXPECT(row->name, findings.of[i].grip == KODA_GRIP_REFUSED);
+		KODA_EXPECT(row->name, strstr(findings.of[0].remedy, row->remedy));
+	}
+}
+
 /* --- admission --- */
 
 static struct koda_findings all_but(enum koda_clause clause, enum koda_grip grip)
@@ -291,6 +351,8 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_one_clause),
 		cmocka_unit_test(a_control_group_holds_the_sums),
 		cmocka_unit_test(no_sandbox_claims_nothing),
+		cmocka_unit_test(bubblewrap_holds_all_but_links),
+		cmocka_unit_test(without_bubblewrap_there_is_no_such_sandbox),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
 		cmocka_unit_test(auto_accepts_nothing),
