@@ -233,8 +233,8 @@ bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	char root[4096];
 	char home[4096];
 	char probe[4096];
-	const char *const argv[] = { judge->koda, "run", "--root", root,   "--policy-fd",
-				     "3",         "--",  probe,    "each", NULL };
+	const char *const argv[] = { judge->koda,   "run", "--backend", "native", "--root", root,
+				     "--policy-fd", "3",   "--",        probe,    "each",   NULL };
 	const char *const envp[] = { home, "PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0",
 				     NULL };
 	const int given[] = { open_below(judge, "acts"), memfd_create("out", MFD_CLOEXEC),
