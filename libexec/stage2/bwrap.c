@@ -176,9 +176,11 @@ struct fleeting {
 static struct fleeting *fleeting;
 static size_t fleeting_count;
 
+/* Directories of that kind are koda's own, and made by nobody here. */
 static bool is_fleeting(const struct koda_op *op)
 {
-	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING);
+	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING) &&
+	       !(op->flags & KODA_OP_DIRECTORY);
 }
 
 static void note_fleeting(const struct plan *plan)

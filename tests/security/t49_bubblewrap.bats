@@ -200,6 +200,16 @@ among() {
 	did_run native
 }
 
+@test "no Landlock: bubblewrap does not stand in for it" {
+	lack=("$BATS_TEST_TMPDIR/without" landlock)
+	for choice in auto bwrap; do
+		attempt --backend "$choice"
+		did_not_run Landlock 'second layer' CONFIG_SECURITY_LANDLOCK
+	done
+	attempt --backend bwrap --trust safe --accept second_layer
+	did_not_run Landlock
+}
+
 @test "a container that masks /proc" {
 	contained() {
 		unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c \
