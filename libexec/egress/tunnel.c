@@ -182,6 +182,9 @@ static bool fill_gate(struct koda_conn *conn)
 			conn->up.readable = false;
 			break;
 		case KODA_INPUT_GOT:
+			/* A short read has emptied the socket, unless its end is near. */
+			if (conn->in.len < conn->in.cap && conn->in.len < EGRESS_HELLO_RAW_MAX)
+				conn->up.readable = conn->up.hung_up;
 			if (!judge(conn))
 				return false;
 			/* A greeting that has begun has to come to its end. */
