@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-83. */
 #include "bounds.h"
 
 const struct koda_bounds koda_bounds = {

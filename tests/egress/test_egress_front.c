@@ -190,6 +190,7 @@ static void test_other_host(void **state)
 		"GET / HTTP/1.1\r\nHost: localhost:PORT\r\nHost: other.test\r\n\r\n",
 		"GET / HTTP/1.1\r\nX: y\r\n Host: other.test\r\nHost: localhost:PORT\r\n\r\n",
 		"X-Any / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+		"{odd} / HTTP/1.1\r\nHost: other.test\r\n\r\n",
 		"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nother.test\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Length: 4\r\n"
