@@ -100,24 +100,6 @@ static void forget(void)
 	(void)pthread_mutex_unlock(&seen.lock);
 }
 
-static int socks_to(uint16_t port, uint16_t to)
-{
-	const char hello[] = { 5, 1, 0 };
-	char request[] = { 5,       1,   0,   3,   9,
-			   'l',     'o', 'c', 'a', 'l',
-			   'h',     'o', 's', 't', (char)(to >> 8),
-			   (char)to };
-	char answer[10];
-	int fd = dial_local(port);
-
-	put(fd, hello, sizeof(hello));
-	get(fd, answer, 2);
-	put(fd, request, sizeof(request));
-	get(fd, answer, sizeof(answer));
-	assert_int_equal(answer[1], 0);
-	return fd;
-}
-
 /* PORT in the text stands for the server's. */
 static const char *with_port(const char *text)
 {
@@ -267,6 +249,29 @@ static void test_upgrade(void **state)
 	host_stop(&host);
 }
 
+/* To nothing but that: what is inside would be nobody's business. */
+static void test_other_upgrades(void **state)
+{
+	static const char *const protocols[] = { "TLS/1.2", "h2c", "websocket, TLS/1.0",
+						 "SPDY/3.1" };
+	struct host host;
+	char request[256];
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(protocols); i++) {
+		forget();
+		(void)snprintf(request, sizeof(request),
+			       "GET / HTTP/1.1\r\nHost: localhost:PORT\r\nConnection: Upgrade\r\n"
+			       "Upgrade: %s\r\n\r\n",
+			       protocols[i]);
+		passes(host.port, false, request, false);
+		assert_false(origin_saw("pgrade"));
+		(void)host_event(&host, KODA_EGRESS_OK);
+	}
+	host_stop(&host);
+}
+
 static void test_other_protocols(void **state)
 {
 	static const struct koda_span texts[] = {
@@ -376,7 +381,8 @@ int main(void)
 		cmocka_unit_test(test_own_host),        cmocka_unit_test(test_other_host),
 		cmocka_unit_test(test_second_request),  cmocka_unit_test(test_upgrade),
 		cmocka_unit_test(test_other_protocols), cmocka_unit_test(test_mitm),
-		cmocka_unit_test(test_long_line),       cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_other_upgrades),  cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_letters),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);
