@@ -15,10 +15,10 @@ packages=(
 	musl-tools linux-libc-dev
 	# manual, tests
 	scdoc libcmocka-dev bats libhttp-parser-dev
-	# clients of the proxy, and what they need
-	curl wget openssl
-	# what make bench compares with
-	bubblewrap nginx
+	# clients of the proxy, and what they need; Go and an ssh server are used where they are
+	curl wget openssl openssh-client python3-httpx python3-requests
+	# what make bench compares with; squid too, where it is
+	bubblewrap nginx tinyproxy-bin
 	# make lint, and a test of the profile
 	clang-format clang-tidy cppcheck shellcheck codespell apparmor
 )

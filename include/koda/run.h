@@ -93,9 +93,9 @@ KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox
 KODA_API KODA_CHECK int koda_sandbox_set_network(struct koda_sandbox *sandbox,
 						 const struct koda_policy *policy,
 						 struct koda_error *err);
-/* Answers a question. Yes is for this connection alone; a deny rule and the guard of addresses that
- * are not public hold all the same. Any thread may, at any time. Fails: INVALID (nobody waits for
- * it any more), SYS. */
+/* Answers a question. Yes is for the connections that wait for it alone; a deny rule and the guard
+ * of addresses that are not public hold all the same. Any thread may, at any time. Fails: INVALID
+ * (nobody waits for it any more), SYS. */
 KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64_t question,
 					    bool allow, struct koda_error *err);
 

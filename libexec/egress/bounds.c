@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-83. */
 #include "bounds.h"
 
 const struct koda_bounds koda_bounds = {
@@ -12,4 +13,5 @@ const struct koda_bounds koda_bounds = {
 	.tenants = 1024,
 	.conns = 16384,
 	.tenant_conns = 4096,
+	.tenant_input = (size_t)64 << 20,
 };

@@ -23,6 +23,7 @@ struct koda_bounds {
 	size_t tenants;
 	size_t conns;        /* all sandboxes, and not more than descriptors allow */
 	size_t tenant_conns; /* one sandbox, and not more than half of all */
+	size_t tenant_input; /* bytes that one sandbox's large heads and bodies may take up */
 };
 
 extern const struct koda_bounds koda_bounds;

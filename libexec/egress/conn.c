@@ -52,6 +52,7 @@ bool koda_conn_new(struct koda_tenant *tenant, int fd)
 	conn->proxy = proxy;
 	conn->tenant = tenant;
 	conn->origin.fd = -1;
+	conn->in.budget = &tenant->budget;
 	conn->began = koda_loop_now(proxy->loop);
 	koda_task_init(&conn->task);
 	koda_deadline_init(&conn->deadline);

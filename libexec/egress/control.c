@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-struct control {
+static struct control {
 	struct koda_watch watch;
 	struct koda_proxy *proxy;
-};
+} control;
 
 /* A message with its descriptors; those nobody took are closed. */
 struct order {
@@ -152,15 +152,27 @@ static void on_control(struct koda_watch *watch, uint32_t events)
 			;
 }
 
+/* Room is of interest only while something waits for it; otherwise the host would wake us with
+ * every message that it reads. */
+static void on_block(struct koda_reports *reports, bool waits)
+{
+	(void)reports;
+	koda_watch_change(control.proxy->loop, &control.watch,
+			  EPOLLIN | EPOLLRDHUP | (waits ? (uint32_t)EPOLLOUT : 0));
+}
+
 int koda_control_start(struct koda_proxy *proxy, struct koda_error *err)
 {
-	static struct control control;
 	int flags = fcntl(KODA_EGRESS_CONTROL_FD, F_GETFL);
 
 	if (flags < 0 || fcntl(KODA_EGRESS_CONTROL_FD, F_SETFL, flags | O_NONBLOCK) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot use the control socket");
 	control.proxy = proxy;
 	proxy->reports.fd = KODA_EGRESS_CONTROL_FD;
-	return koda_watch_start(proxy->loop, &control.watch, KODA_EGRESS_CONTROL_FD, on_control,
-				err);
+	proxy->reports.block = on_block;
+	if (koda_watch_start(proxy->loop, &control.watch, KODA_EGRESS_CONTROL_FD, on_control, err) <
+	    0)
+		return KODA_E_SYS;
+	on_block(&proxy->reports, false);
+	return KODA_OK;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* T-70. */
 #include "guess.h"
 
 #include <strings.h>
@@ -41,6 +42,19 @@ static bool is_request(struct koda_span rest)
 	       (rest.len > 0 && rest.ptr[0] == '/');
 }
 
+/* Behind something else than a method: the version has to be where it belongs. */
+static bool is_odd_request(struct koda_span rest)
+{
+	size_t at;
+
+	while (rest.len > 0 && is_blank(rest.ptr[rest.len - 1]))
+		rest.len--;
+	at = rest.len;
+	while (at > 0 && !is_blank(rest.ptr[at - 1]))
+		at--;
+	return rest.len - at >= 5 && strncasecmp(rest.ptr + at, "HTTP/", 5) == 0;
+}
+
 /* The method, behind empty lines, with which servers are patient. */
 static enum egress_guess read_method(struct egress_guess_scan *scan, struct koda_span bytes)
 {
@@ -53,8 +67,9 @@ static enum egress_guess read_method(struct egress_guess_scan *scan, struct koda
 			scan->method = scan->at;
 			return EGRESS_GUESS_HTTP;
 		}
-		if (!is_token(c))
+		if (is_control(c) || c == '\r' || c == '\n')
 			return EGRESS_GUESS_OTHER;
+		scan->odd = scan->odd || !is_token(c);
 		scan->begun = true;
 	}
 	return EGRESS_GUESS_MORE;
@@ -64,15 +79,15 @@ static enum egress_guess read_method(struct egress_guess_scan *scan, struct koda
 static enum egress_guess read_rest(struct egress_guess_scan *scan, struct koda_span bytes)
 {
 	for (; scan->at < bytes.len; scan->at++) {
+		struct koda_span rest = { bytes.ptr + scan->method, scan->at - scan->method };
 		char c = bytes.ptr[scan->at];
 
 		if (is_control(c))
 			return EGRESS_GUESS_OTHER;
-		if (c == '\n' || c == '\r')
-			return is_request((struct koda_span){ bytes.ptr + scan->method,
-							      scan->at - scan->method })
-				       ? EGRESS_GUESS_HTTP
-				       : EGRESS_GUESS_OTHER;
+		if (c != '\n' && c != '\r')
+			continue;
+		return (scan->odd ? is_odd_request(rest) : is_request(rest)) ? EGRESS_GUESS_HTTP
+									     : EGRESS_GUESS_OTHER;
 	}
 	return EGRESS_GUESS_MORE;
 }
@@ -86,6 +101,6 @@ enum egress_guess egress_guess_http(struct egress_guess_scan *scan, struct koda_
 	if (guess == EGRESS_GUESS_HTTP)
 		guess = read_rest(scan, bytes);
 	if (guess == EGRESS_GUESS_MORE && bytes.len >= EGRESS_GUESS_MAX)
-		return EGRESS_GUESS_BAD;
+		return scan->odd ? EGRESS_GUESS_OTHER : EGRESS_GUESS_BAD;
 	return guess;
 }

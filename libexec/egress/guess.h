@@ -27,6 +27,7 @@ struct egress_guess_scan {
 	uint32_t at;     /* looked at */
 	uint32_t method; /* where it ends; 0: not yet known */
 	bool begun;      /* the empty lines are over */
+	bool odd;        /* no method by the book; some servers do not look */
 };
 
 /* bytes is everything that was received. An answer other than MORE is the last one. */

@@ -213,6 +213,13 @@ static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struc
 	size_t len;
 
 	*ret_code = "bad_tls_record";
+	/* The greeting of SSL 2, which some servers still take for TLS, has no name. */
+	if (scan->at == 0 && (p[0] & 0x80)) {
+		if (left < 4 && (left < 3 || p[2] == CLIENT_HELLO))
+			return EGRESS_HELLO_MORE;
+		return p[2] == CLIENT_HELLO && (p[3] == 3 || p[3] == 0) ? EGRESS_HELLO_BAD
+									: EGRESS_HELLO_NOT_TLS;
+	}
 	/* Records of another kind first: some servers pass over them, and read the hello behind. */
 	if (scan->at == 0 && p[0] >= RECORD_FIRST && p[0] <= RECORD_LAST &&
 	    p[0] != RECORD_HANDSHAKE) {

@@ -285,6 +285,7 @@ static void begin(struct koda_conn *conn, struct egress_exchange *x, bool in_tun
 	http->phase = EGRESS_PHASE_HEAD;
 	http->began = in_tunnel ? koda_loop_now(conn->proxy->loop) : conn->began;
 	http->from_origin.first = CHUNK;
+	http->from_origin.budget = &conn->tenant->budget;
 	conn->phase = &phase;
 	conn->state = http;
 	conn->in.first = CHUNK;

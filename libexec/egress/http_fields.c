@@ -159,16 +159,14 @@ static bool read_option(struct koda_span token, struct egress_head *head, bool *
 	return true;
 }
 
-/* An upgrade to HTTP/2 would carry requests that nobody checks. */
+/* What an upgrade leads to nobody checks. HTTP/2 and TLS would carry requests for any host. */
 static bool may_upgrade(struct koda_span protocols)
 {
 	struct koda_span element;
 	bool any = false;
 
 	while (next_element(&protocols, &element)) {
-		if (element.len >= 3 && strncasecmp(element.ptr, "h2c", 3) == 0)
-			return false;
-		if (element.len >= 4 && strncasecmp(element.ptr, "http", 4) == 0)
+		if (element.len != 9 || strncasecmp(element.ptr, "websocket", 9) != 0)
 			return false;
 		any = true;
 	}

@@ -6,6 +6,17 @@
 
 #define FIRST_SIZE 2048
 
+/* What counts of a buffer of that size. */
+static size_t counted(size_t cap)
+{
+	return cap > KODA_INPUT_ORDINARY ? cap : 0;
+}
+
+static bool affords(const struct koda_input *in, size_t cap)
+{
+	return !in->budget || counted(cap) - counted(in->cap) <= in->budget->left;
+}
+
 /* Makes room for more bytes behind what is held, at least want of them. */
 static int make_room(struct koda_input *in, size_t want)
 {
@@ -16,13 +27,19 @@ static int make_room(struct koda_input *in, size_t want)
 		memmove(in->bytes, in->bytes + in->at, in->len);
 		in->at = 0;
 	}
+	if (in->cap == 0 && !affords(in, cap))
+		cap = FIRST_SIZE;
 	while (cap < in->len + want)
 		cap *= 2;
 	if (cap == in->cap)
 		return KODA_OK;
+	if (!affords(in, cap))
+		return KODA_E_NOMEM;
 	bytes = realloc(in->bytes, cap);
 	if (!bytes)
 		return KODA_E_NOMEM;
+	if (in->budget)
+		in->budget->left -= counted(cap) - counted(in->cap);
 	in->bytes = bytes;
 	in->cap = (uint32_t)cap;
 	return KODA_OK;
@@ -70,6 +87,15 @@ void koda_input_take(struct koda_input *in, size_t len)
 
 void koda_input_clear(struct koda_input *in)
 {
-	free(in->bytes);
-	*in = (struct koda_input){ .first = in->first };
+	free(koda_input_give(in));
+}
+
+char *koda_input_give(struct koda_input *in)
+{
+	char *bytes = in->bytes;
+
+	if (in->budget)
+		in->budget->left += counted(in->cap);
+	*in = (struct koda_input){ .first = in->first, .budget = in->budget };
+	return bytes;
 }

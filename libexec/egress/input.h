@@ -7,12 +7,20 @@
 
 #include <stdint.h>
 
+/* T-83. What the inputs of one sandbox may hold together. One that is no larger than ordinary heads
+ * are is not counted, so that whoever uses it all up holds up only large ones. */
+struct koda_budget {
+	size_t left;
+};
+#define KODA_INPUT_ORDINARY ((size_t)4096)
+
 struct koda_input {
 	char *bytes; /* owned */
 	uint32_t at;
 	uint32_t len;
 	uint32_t cap;
-	uint32_t first; /* what to begin with; 0: enough for an ordinary head */
+	uint32_t first; /* what to begin with, if there is room; 0: enough for an ordinary head */
+	struct koda_budget *budget; /* borrowed; NULL: not counted */
 };
 
 static inline struct koda_span koda_input_span(const struct koda_input *in)
@@ -21,7 +29,7 @@ static inline struct koda_span koda_input_span(const struct koda_input *in)
 }
 
 enum koda_input_state {
-	KODA_INPUT_BROKEN = -1, /* the socket failed, or there is no memory */
+	KODA_INPUT_BROKEN = -1, /* the socket failed, or there is no memory or budget */
 	KODA_INPUT_DRY,         /* nothing to read now */
 	KODA_INPUT_GOT,
 	KODA_INPUT_END,
@@ -35,5 +43,7 @@ KODA_CHECK int koda_input_add(struct koda_input *in, const char *bytes, size_t l
 /* Forgets len bytes at the front. */
 void koda_input_take(struct koda_input *in, size_t len);
 void koda_input_clear(struct koda_input *in);
+/* The bytes, in their place, are the caller's from now on (free). */
+char *koda_input_give(struct koda_input *in);
 
 #endif

@@ -162,6 +162,13 @@ int koda_watch_start(struct koda_loop *loop, struct koda_watch *watch, int fd,
 	return KODA_OK;
 }
 
+void koda_watch_change(struct koda_loop *loop, struct koda_watch *watch, uint32_t events)
+{
+	struct epoll_event event = { .events = events | EPOLLET, .data.ptr = watch };
+
+	(void)epoll_ctl(loop->set, EPOLL_CTL_MOD, watch->fd, &event);
+}
+
 void koda_watch_close(struct koda_watch *watch)
 {
 	koda_fd_close(&watch->fd);

@@ -98,6 +98,8 @@ void *koda_loop_uv(struct koda_loop *loop);
 KODA_CHECK int koda_watch_start(struct koda_loop *loop, struct koda_watch *watch, int fd,
 				void (*ready)(struct koda_watch *watch, uint32_t events),
 				struct koda_error *err);
+/* Watches for these events from now on, and tells at once of those that are there. */
+void koda_watch_change(struct koda_loop *loop, struct koda_watch *watch, uint32_t events);
 /* Closes. The watch itself must live until the batch is over, for an event may be waiting. */
 void koda_watch_close(struct koda_watch *watch);
 /* Stops watching and hands the descriptor back. */

@@ -22,6 +22,8 @@
 
 /* A pipe is two descriptors, and few directions are busy at a time. */
 #define PIPES_MAX 256
+/* Heads of this size are rare, and buffers for bodies are smaller. */
+#define LARGE (48 * 1024)
 
 static void on_conn_late(struct koda_deadline *deadline)
 {
@@ -54,6 +56,7 @@ static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_erro
 		return koda_fail(err, KODA_E_LIMIT, 0, "%zu descriptors are too few", files);
 	conns = (files - KODA_DESCRIPTORS_OWN - 2 * pipes) / 2;
 	proxy->tenant_max = koda_bounds.tenants;
+	proxy->tenant_input_max = koda_bounds.tenant_input;
 	proxy->conn_max = conns < koda_bounds.conns ? conns : koda_bounds.conns;
 	proxy->tenant_conn_max = proxy->conn_max / 2 < koda_bounds.tenant_conns
 					 ? proxy->conn_max / 2
@@ -145,6 +148,8 @@ int main(int argc, char **argv, char **envp)
 	}
 	/* A heap for each thread of the resolver would be most of our memory. */
 	(void)mallopt(M_ARENA_MAX, 1); /* NOLINT(concurrency-mt-unsafe): no threads yet */
+	/* What is large goes back to the system when it is freed. */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE); /* NOLINT(concurrency-mt-unsafe) */
 	r = set_signals(&err);
 	if (r == KODA_OK)
 		r = set_up(&proxy, envp, &err);

@@ -281,15 +281,8 @@ static void resolve(struct koda_conn *conn)
 
 static void ask(struct koda_conn *conn)
 {
-	struct koda_egress_message message = { .kind = KODA_EGRESS_ASK, .id = conn->tenant->id };
-
-	if (++conn->proxy->questions == 0)
-		conn->proxy->questions = 1;
-	conn->reach->question = conn->proxy->questions;
-	message.question = conn->reach->question;
-	message.port = conn->deal.target.port;
-	KODA_REPORT_TEXT(message.host, koda_span_of(conn->deal.target.text));
-	if (!koda_report(&conn->proxy->reports, &message)) {
+	conn->reach->question = koda_question_for(conn);
+	if (conn->reach->question == 0) {
 		finish(conn, KODA_EGRESS_ASK_DENIED);
 		return;
 	}
@@ -333,16 +326,24 @@ void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
 	decide(conn, false);
 }
 
+uint32_t koda_reach_question(const struct koda_conn *conn)
+{
+	return conn->reach ? conn->reach->question : 0;
+}
+
 bool koda_reach_is_asking(const struct koda_conn *conn)
 {
-	return conn->reach && conn->reach->question != 0;
+	return koda_reach_question(conn) != 0;
 }
 
 void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow)
 {
-	for (struct koda_link *l = tenant->conns.next; l != &tenant->conns; l = l->next) {
+	struct koda_link *next;
+
+	for (struct koda_link *l = tenant->conns.next; l != &tenant->conns; l = next) {
 		struct koda_conn *conn = KODA_OUTER(struct koda_conn, link, l);
 
+		next = l->next;
 		if (question == 0 || !conn->reach || conn->reach->question != question)
 			continue;
 		conn->reach->question = 0;
@@ -352,7 +353,6 @@ void koda_reach_answer(struct koda_tenant *tenant, uint32_t question, bool allow
 			decide(conn, true);
 		else
 			finish(conn, KODA_EGRESS_ASK_DENIED);
-		return;
 	}
 }
 

@@ -25,6 +25,10 @@ void koda_reach_origin(struct koda_conn *conn);
 /* Stops without calling done. Nothing happens if there is none. */
 void koda_reach_cancel(struct koda_conn *conn);
 
+/* The question that the connection waits for; 0: none. */
+uint32_t koda_reach_question(const struct koda_conn *conn);
+/* question.c: one to wait for, about the connection's target; 0: nobody can be asked. */
+uint32_t koda_question_for(struct koda_conn *conn);
 /* Is it waiting for the host's answer? Then nothing is decided that new rules could change. */
 bool koda_reach_is_asking(const struct koda_conn *conn);
 /* The host's answer to a question. */

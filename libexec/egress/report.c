@@ -41,6 +41,8 @@ static bool keep(struct koda_reports *reports, const struct koda_egress_message 
 		return false;
 	if (message->kind == KODA_EGRESS_EVENT && !has_share(reports, message))
 		return false;
+	if (reports->count == 0 && reports->block)
+		reports->block(reports, true);
 	reports->waiting[(reports->first + reports->count) % KODA_REPORTS_MAX] = *message;
 	reports->count++;
 	return true;
@@ -68,8 +70,11 @@ void koda_reports_flush(struct koda_reports *reports)
 		reports->first = (reports->first + 1) % KODA_REPORTS_MAX;
 		reports->count--;
 	}
-	if (reports->count == 0)
+	if (reports->count == 0 && reports->waiting) {
 		koda_reports_clear(reports);
+		if (reports->block)
+			reports->block(reports, false);
+	}
 }
 
 void koda_reports_clear(struct koda_reports *reports)

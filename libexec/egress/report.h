@@ -19,6 +19,7 @@
 struct koda_reports {
 	int fd;                              /* borrowed: the control socket */
 	struct koda_egress_message *waiting; /* owned ring of KODA_REPORTS_MAX, made when needed */
+	void (*block)(struct koda_reports *reports, bool waits); /* messages wait, or none does */
 	size_t first;
 	size_t count;
 };

@@ -74,10 +74,9 @@ static bool name_fits(struct koda_conn *conn, const struct egress_hello *hello)
 static void open_gate(struct koda_conn *conn)
 {
 	conn->gate_open = true;
-	conn->up.held = conn->in.bytes;
 	conn->up.held_at = conn->in.at;
 	conn->up.held_len = conn->in.len;
-	conn->in = (struct koda_input){ 0 };
+	conn->up.held = koda_input_give(&conn->in);
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 }
 
@@ -182,6 +181,9 @@ static bool fill_gate(struct koda_conn *conn)
 			conn->up.readable = false;
 			break;
 		case KODA_INPUT_GOT:
+			/* A short read has emptied the socket, unless its end is near. */
+			if (conn->in.len < conn->in.cap && conn->in.len < EGRESS_HELLO_RAW_MAX)
+				conn->up.readable = conn->up.hung_up;
 			if (!judge(conn))
 				return false;
 			/* A greeting that has begun has to come to its end. */

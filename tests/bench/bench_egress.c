@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The proxy beside a direct connection and beside a relay that does nothing else, all in one run:
- * round trip, throughput, CONNECTs a second, memory.
+ * The proxy beside a direct connection, beside a relay that does nothing else and beside other
+ * proxies that are installed, all in one run: round trip, throughput, CONNECTs a second, memory.
+ * The client is in a network namespace like that of a sandbox (for the other proxies, which cannot
+ * take a listener from there, on the host), the origin on the host's loopback. Each measurement is
+ * a process of its own.
  */
 #include "bench.h"
 #include "bench_peers.h"
+#include "bench_rivals.h"
 
 #include "base/fd.h"
 #include "base/proc.h"
@@ -21,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ROUNDS    5
@@ -34,13 +39,19 @@ enum way {
 	DIRECT,
 	RELAY,
 	EGRESS,
+	TINYPROXY,
+	SQUID,
 	WAYS
 };
 
-static const char *const way_names[] = { "direct", "bare relay", "koda-egress" };
+static const char *const way_names[] = { "direct", "bare relay", "koda-egress", "tinyproxy",
+					 "squid" };
 
 static uint16_t origin_port;
-static uint16_t way_ports[WAYS];
+static uint16_t way_ports[WAYS]; /* 0: not there */
+static struct bench_inside inside;
+static bool is_inside; /* clients are in the namespace */
+static pid_t egress_pid;
 static uint64_t flood_bytes = (uint64_t)1 << 30;
 
 static _Noreturn void give_up(const char *what)
@@ -49,9 +60,8 @@ static _Noreturn void give_up(const char *what)
 	exit(1);
 }
 
-static pid_t start_peer(void (*body)(int listener), uint16_t *ret_port)
+static pid_t start_peer(void (*body)(int listener), int listener)
 {
-	int listener = peer_listen(ret_port);
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -66,7 +76,8 @@ static pid_t start_peer(void (*body)(int listener), uint16_t *ret_port)
 	return pid;
 }
 
-static void start_egress(const char *program, struct koda_proc *proc, int *ret_control)
+static void start_egress(const char *program, int listener, struct koda_proc *proc,
+			 int *ret_control)
 {
 	struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
 					       .kind = KODA_EGRESS_ADD,
@@ -86,7 +97,7 @@ static void start_egress(const char *program, struct koda_proc *proc, int *ret_c
 			    2, &err) < 0)
 		give_up(err.message);
 	(void)close(theirs);
-	fds[0] = peer_listen(&way_ports[EGRESS]);
+	fds[0] = listener;
 	if (koda_fd_sealed("policy", policy, (size_t)len, &fds[1], &err) < 0 ||
 	    koda_fd_send(*ret_control, &message, sizeof(message), fds, 2, &err) < 0)
 		give_up(err.message);
@@ -138,7 +149,8 @@ static int reach(enum way way)
 	if (send(fd, text, (size_t)len, 0) != len)
 		give_up("send");
 	n = recv(fd, text, sizeof(text), 0);
-	if (n < 13 || memcmp(text, "HTTP/1.1 200 ", 13) != 0 || text[n - 1] != '\n')
+	if (n < 13 || memcmp(text, "HTTP/1.", 7) != 0 || memcmp(text + 8, " 200 ", 5) != 0 ||
+	    text[n - 1] != '\n')
 		give_up("CONNECT");
 	return fd;
 }
@@ -242,38 +254,86 @@ static double resident_mib(pid_t pid)
 	return kib / 1024;
 }
 
+/* In a process of its own, where the client of that way is. */
+static double measure_apart(double (*measure)(enum way way), enum way way)
+{
+	double result = 0;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		give_up("pipe");
+	pid = fork();
+	if (pid == 0) {
+		if (is_inside && way <= EGRESS && !bench_inside_enter(&inside))
+			give_up("the namespace");
+		result = measure(way);
+		_exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
+	}
+	(void)close(ends[1]);
+	if (read(ends[0], &result, sizeof(result)) != sizeof(result))
+		result = 0;
+	(void)close(ends[0]);
+	(void)waitpid(pid, NULL, 0);
+	return result;
+}
+
 static void compare(const char *what, const char *unit, double (*measure)(enum way way))
 {
 	double samples[WAYS][ROUNDS];
-	double p50[WAYS];
+	double p50[WAYS] = { 0 };
 
 	for (int round = 0; round < ROUNDS; round++)
 		for (int way = 0; way < WAYS; way++)
-			samples[way][round] = measure((enum way)way);
+			samples[way][round] =
+				way_ports[way] ? measure_apart(measure, (enum way)way) : 0;
 	for (int way = 0; way < WAYS; way++) {
+		if (way_ports[way] == 0)
+			continue;
 		p50[way] = bench_percentiles(samples[way], ROUNDS).p50;
 		printf("%-16s %-12s %10.2f %s\n", what, way_names[way], p50[way], unit);
 	}
-	printf("%-16s egress/direct %.2f  egress/relay %.2f  egress-direct %+.2f %s\n", what,
-	       p50[EGRESS] / p50[DIRECT], p50[EGRESS] / p50[RELAY], p50[EGRESS] - p50[DIRECT],
-	       unit);
+	printf("%-16s egress-direct %+.2f %s", what, p50[EGRESS] - p50[DIRECT], unit);
+	for (int way = 0; way < WAYS; way++)
+		if (way != EGRESS && p50[way] > 0)
+			printf("  egress/%s %.2f", way_names[way], p50[EGRESS] / p50[way]);
+	printf("\n");
 	(void)fflush(stdout);
 }
 
-static void measure_memory(pid_t pid, double idle)
+/* Whatever this machine has. */
+static void start_rivals(pid_t pids[static 2])
+{
+	if (!bench_start_tinyproxy(origin_port, &way_ports[TINYPROXY], &pids[0]))
+		way_ports[TINYPROXY] = 0;
+	if (!bench_start_squid(origin_port, &way_ports[SQUID], &pids[1]))
+		way_ports[SQUID] = 0;
+}
+
+/* Where direct connections, the relay's and the proxy's clients connect to. */
+static void make_listeners(int fds[static BENCH_LISTENERS])
+{
+	is_inside = bench_inside_make(&inside);
+	if (!is_inside)
+		printf("no network namespace can be made: clients are on the host\n");
+	for (int i = 0; i < BENCH_LISTENERS; i++) {
+		fds[i] = is_inside ? inside.listeners[i] : peer_listen(&inside.ports[i]);
+		way_ports[i] = inside.ports[i];
+	}
+}
+
+/* In a process of its own too; the proxy's memory is what counts. */
+static double measure_tunnels(enum way way)
 {
 	static int fds[TUNNELS];
 	char byte = 1; /* of no text protocol */
 
 	for (int i = 0; i < TUNNELS; i++) {
-		fds[i] = reach(EGRESS);
+		fds[i] = reach(way);
 		if (send(fds[i], &byte, 1, 0) != 1 || recv(fds[i], &byte, 1, 0) != 1)
 			give_up("echo");
 	}
-	printf("%-16s idle %.1f MiB, with %d tunnels %.1f MiB\n", "memory", idle, TUNNELS,
-	       resident_mib(pid));
-	for (int i = 0; i < TUNNELS; i++)
-		(void)close(fds[i]);
+	return resident_mib(egress_pid);
 }
 
 int main(int argc, char **argv)
@@ -281,8 +341,9 @@ int main(int argc, char **argv)
 	struct koda_proc proc = KODA_PROC_INIT;
 	struct rlimit files;
 	pthread_t reader;
-	pid_t origin;
-	pid_t relay;
+	pid_t peers[3];
+	pid_t rivals[2] = { -1, -1 };
+	int fds[BENCH_LISTENERS];
 	int control;
 	double idle;
 
@@ -295,20 +356,29 @@ int main(int argc, char **argv)
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	origin = start_peer(peer_origin, &origin_port);
-	relay = start_peer(peer_relay, &way_ports[RELAY]);
-	way_ports[DIRECT] = origin_port;
-	start_egress(argv[1], &proc, &control);
+	make_listeners(fds);
+	peers[0] = start_peer(peer_origin, peer_listen(&origin_port));
+	peers[1] = start_peer(peer_origin, fds[DIRECT]);
+	peers[2] = start_peer(peer_relay, fds[RELAY]);
+	start_egress(argv[1], fds[EGRESS], &proc, &control);
+	start_rivals(rivals);
+	egress_pid = proc.pid;
 	idle = resident_mib(proc.pid);
 	if (pthread_create(&reader, NULL, read_events, &control) != 0)
 		give_up("thread");
-	measure_memory(proc.pid, idle);
+	printf("%-16s idle %.1f MiB, with %d tunnels %.1f MiB\n", "memory", idle, TUNNELS,
+	       measure_apart(measure_tunnels, EGRESS));
 	compare("round trip", "us", ping);
 	compare("throughput", "GB/s", flood);
 	compare("CONNECTs", "/s", rate);
 	printf("%-16s at the end %.1f MiB\n", "memory", resident_mib(proc.pid));
 	koda_proc_kill(&proc);
-	(void)kill(relay, SIGKILL);
-	(void)kill(origin, SIGKILL);
+	for (int i = 0; i < 3; i++)
+		(void)kill(peers[i], SIGKILL);
+	for (int i = 0; i < 2; i++)
+		if (rivals[i] > 0)
+			(void)kill(rivals[i], SIGKILL);
+	if (is_inside)
+		(void)kill(inside.holder, SIGKILL);
 	return 0;
 }

@@ -14,4 +14,5 @@ const struct koda_bounds koda_bounds = {
 	.tenants = 4,
 	.conns = 16,
 	.tenant_conns = 6,
+	.tenant_input = (size_t)160 << 10,
 };

@@ -322,3 +322,21 @@ const char *allow_one(const char *host, uint16_t port)
 	(void)snprintf(text, sizeof(texts[0]), "\"allowed_domains\":[\"%s:%u\"]", host, port);
 	return text;
 }
+
+int socks_to(uint16_t port, uint16_t to)
+{
+	const char hello[] = { 5, 1, 0 };
+	char request[] = { 5,       1,   0,   3,   9,
+			   'l',     'o', 'c', 'a', 'l',
+			   'h',     'o', 's', 't', (char)(to >> 8),
+			   (char)to };
+	char answer[10];
+	int fd = dial_local(port);
+
+	put(fd, hello, sizeof(hello));
+	get(fd, answer, 2);
+	put(fd, request, sizeof(request));
+	get(fd, answer, sizeof(answer));
+	assert_int_equal(answer[1], 0);
+	return fd;
+}

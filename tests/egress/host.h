@@ -71,6 +71,9 @@ int connect_through(uint16_t port, const char *target, int *ret_status);
 /* The same, must be 200. */
 int tunnel_to(uint16_t port, const char *host, uint16_t to);
 
+/* The same by SOCKS, to localhost. */
+int socks_to(uint16_t port, uint16_t to);
+
 /* A server on 127.0.0.1 that runs serve(fd, arg) in a thread for each connection. */
 struct server {
 	int listener;

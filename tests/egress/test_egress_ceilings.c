@@ -143,6 +143,42 @@ static void test_silent_crowd(void **state)
 	host_stop(&host);
 }
 
+/* Large heads have a budget; ordinary ones do not come into it. */
+static void test_large_heads(void **state)
+{
+	static char head[60000];
+	struct host host;
+	char text[256];
+	int fds[4];
+	int ended = 0;
+	int fd;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	memset(head, 'x', sizeof(head));
+	memcpy(head, "GET http://a/ HTTP/1.1\r\nX: ", 27);
+	for (int i = 0; i < 4; i++) {
+		fds[i] = dial_local(host.port);
+		(void)send(fds[i], head, sizeof(head), MSG_NOSIGNAL);
+	}
+	for (int i = 0; i < 4; i++)
+		ended += has_answer(fds[i]);
+	assert_true(ended >= 1 && ended < 4);
+	fd = ask_tunnel(host.port);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	echo_once(fd);
+	(void)close(fd);
+	for (int i = 0; i < 4; i++)
+		(void)close(fds[i]);
+	/* Nobody holds anything now: there is room for one again. */
+	fd = dial_local(host.port);
+	put(fd, head, sizeof(head));
+	puts_to(fd, "\r\nHost: a\r\n\r\n");
+	assert_int_equal(get_head(fd, text, sizeof(text)), 403);
+	(void)close(fd);
+	host_stop(&host);
+}
+
 static void test_sandboxes(void **state)
 {
 	struct koda_egress_message remove = { .kind = KODA_EGRESS_REMOVE, .id = 2 };
@@ -205,7 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_of_one_sandbox), cmocka_unit_test(test_of_all),
 		cmocka_unit_test(test_silent_crowd),   cmocka_unit_test(test_sandboxes),
-		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_fields),         cmocka_unit_test(test_large_heads),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);

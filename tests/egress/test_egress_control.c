@@ -169,6 +169,42 @@ static void test_ask(void **state)
 	host_stop(&host);
 }
 
+/* Who wants to go to the same place is asked about once, and nobody is asked without end. */
+static void test_many_questions(void **state)
+{
+	struct koda_egress_message answer = { .kind = KODA_EGRESS_ANSWER, .id = 1 };
+	struct host host;
+	uint16_t port;
+	char text[256];
+	int fds[66];
+
+	(void)state;
+	host_start_bare(&host, NULL);
+	port = host_add(&host, 1, KODA_EGRESS_CAN_ASK, "\"allowed_domains\":[\"a.example\"]");
+	for (int i = 0; i < 66; i++) {
+		/* The first two are the same. */
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT 192.0.2.%d:443 HTTP/1.1\r\nHost: 192.0.2.%d:443\r\n\r\n",
+			       i < 2 ? 1 : i, i < 2 ? 1 : i);
+		fds[i] = dial_local(port);
+		puts_to(fds[i], text);
+		if (i == 0)
+			answer.question = host_expect(&host, KODA_EGRESS_ASK).question;
+		else if (i > 1 && i < 64)
+			(void)host_expect(&host, KODA_EGRESS_ASK);
+		else if (i >= 64)
+			(void)host_event(&host, KODA_EGRESS_ASK_DENIED);
+	}
+	host_send(&host, &answer, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(get_head(fds[i], text, sizeof(text)), 403);
+		(void)host_event(&host, KODA_EGRESS_ASK_DENIED);
+	}
+	for (int i = 0; i < 66; i++)
+		(void)close(fds[i]);
+	host_stop(&host);
+}
+
 static void expect_refusal(struct host *host, const struct koda_egress_message *message,
 			   const int *fds, size_t count)
 {
@@ -310,10 +346,15 @@ static void test_by_hand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),     cmocka_unit_test(test_remove),
-		cmocka_unit_test(test_ask),       cmocka_unit_test(test_sandboxes_are_apart),
-		cmocka_unit_test(test_malformed), cmocka_unit_test(test_end),
-		cmocka_unit_test(test_deaf_host), cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_remove),
+		cmocka_unit_test(test_ask),
+		cmocka_unit_test(test_sandboxes_are_apart),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_end),
+		cmocka_unit_test(test_deaf_host),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_many_questions),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);

@@ -100,24 +100,6 @@ static void forget(void)
 	(void)pthread_mutex_unlock(&seen.lock);
 }
 
-static int socks_to(uint16_t port, uint16_t to)
-{
-	const char hello[] = { 5, 1, 0 };
-	char request[] = { 5,       1,   0,   3,   9,
-			   'l',     'o', 'c', 'a', 'l',
-			   'h',     'o', 's', 't', (char)(to >> 8),
-			   (char)to };
-	char answer[10];
-	int fd = dial_local(port);
-
-	put(fd, hello, sizeof(hello));
-	get(fd, answer, 2);
-	put(fd, request, sizeof(request));
-	get(fd, answer, sizeof(answer));
-	assert_int_equal(answer[1], 0);
-	return fd;
-}
-
 /* PORT in the text stands for the server's. */
 static const char *with_port(const char *text)
 {
@@ -190,6 +172,7 @@ static void test_other_host(void **state)
 		"GET / HTTP/1.1\r\nHost: localhost:PORT\r\nHost: other.test\r\n\r\n",
 		"GET / HTTP/1.1\r\nX: y\r\n Host: other.test\r\nHost: localhost:PORT\r\n\r\n",
 		"X-Any / HTTP/1.1\r\nHost: other.test\r\n\r\n",
+		"{odd} / HTTP/1.1\r\nHost: other.test\r\n\r\n",
 		"CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nother.test\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Length: 4\r\n"
@@ -263,6 +246,29 @@ static void test_upgrade(void **state)
 	get(fd, answer, 9);
 	assert_memory_equal(answer, "raw bytes", 9);
 	(void)close(fd);
+	host_stop(&host);
+}
+
+/* To nothing but that: what is inside would be nobody's business. */
+static void test_other_upgrades(void **state)
+{
+	static const char *const protocols[] = { "TLS/1.2", "h2c", "websocket, TLS/1.0",
+						 "SPDY/3.1" };
+	struct host host;
+	char request[256];
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(protocols); i++) {
+		forget();
+		(void)snprintf(request, sizeof(request),
+			       "GET / HTTP/1.1\r\nHost: localhost:PORT\r\nConnection: Upgrade\r\n"
+			       "Upgrade: %s\r\n\r\n",
+			       protocols[i]);
+		passes(host.port, false, request, false);
+		assert_false(origin_saw("pgrade"));
+		(void)host_event(&host, KODA_EGRESS_OK);
+	}
 	host_stop(&host);
 }
 
@@ -375,7 +381,8 @@ int main(void)
 		cmocka_unit_test(test_own_host),        cmocka_unit_test(test_other_host),
 		cmocka_unit_test(test_second_request),  cmocka_unit_test(test_upgrade),
 		cmocka_unit_test(test_other_protocols), cmocka_unit_test(test_mitm),
-		cmocka_unit_test(test_long_line),       cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_other_upgrades),  cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_letters),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);

@@ -192,7 +192,7 @@ http.get({ host: "127.0.0.1", port: 3128, path: `http://${host}:${port}/hello`,
 	node -e 'const [a, b] = process.versions.node.split(".").map(Number);
 		process.exit(a > 24 || a == 24 || (a == 22 && b >= 21) ? 0 : 1)' || return 0
 	text='fetch(process.argv[1]).then((r) => r.text()).then(console.log, (e) => console.log(e.cause))'
-	gets 'hello from the origin' -c 'NODE_USE_ENV_PROXY=1 node -e "$0" "$1"' \
+	gets 'hello from the origin' sh -c 'NODE_USE_ENV_PROXY=1 node -e "$0" "$1"' \
 		"$text" "http://listed.test:$http/hello"
 }
 

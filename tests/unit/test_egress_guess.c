@@ -39,6 +39,8 @@ static void test_http(void **state)
 	HTTP("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 	HTTP("GET / \xff HTTP/1.1\r\n");
 	HTTP("GET / HTTP/1.1\rHost: other\r\r");
+	HTTP("G{T / HTTP/1.1\r\n");
+	HTTP("(\xff) / http/1.0 \r\n");
 }
 
 static void test_other(void **state)
@@ -51,7 +53,8 @@ static void test_other(void **state)
 	OTHER("*1\r\n$4\r\nPING\r\n");
 	OTHER("003egit-upload-pack /project.git\0host=a.test\0");
 	OTHER("<policy-file-request/>\0");
-	OTHER("{\"id\":1}");
+	OTHER("{\"id\": \"HTTP/1.1\"}\n");
+	OTHER("G{T /\r\n");
 	OTHER("\0\0\0\10\4\322\26\57");
 	OTHER("AMQP\0\0\11\1");
 	OTHER("\377\375\30");
@@ -73,6 +76,9 @@ static void test_undecided(void **state)
 	memcpy(line, "GET ", 4);
 	expect(line, sizeof(line) - 1, EGRESS_GUESS_MORE);
 	expect(line, sizeof(line), EGRESS_GUESS_BAD);
+	line[0] = '{';
+	expect(line, sizeof(line), EGRESS_GUESS_OTHER);
+	line[0] = 'x';
 	line[3] = 'x';
 	expect(line, sizeof(line), EGRESS_GUESS_BAD);
 }

@@ -173,7 +173,7 @@ static const struct {
 	enum egress_hello_state want;
 } raws[] = {
 	{ "HTTP", TEXT("GET / HTTP/1.1\r\n"), EGRESS_HELLO_NOT_TLS },
-	{ "SSL 2", TEXT("\x80\x2e\x01\x03\x01"), EGRESS_HELLO_NOT_TLS },
+	{ "SSL 2", TEXT("\x80\x2e\x01\x03\x01"), EGRESS_HELLO_BAD },
 	{ "another major version", TEXT("\x16\x02\x01\0\5"), EGRESS_HELLO_NOT_TLS },
 	{ "an alert first", TEXT("\x15\3\1\0\2\1\x5a"), EGRESS_HELLO_BAD },
 	{ "data first", TEXT("\x17\3"), EGRESS_HELLO_BAD },
