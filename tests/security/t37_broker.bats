@@ -92,6 +92,7 @@ asyncio.run(main())" "$1"' sh "$url" "https://127.0.0.1:$tls/"
 	refused_with ENETUNREACH connect-tcp 2001:db8::1 443
 	refused ask-udp 127.0.0.1 "$port"
 	outside connect-tcp 127.0.0.1 "$port"
+	wait_for "$BATS_TEST_TMPDIR/hits"
 	rm "$BATS_TEST_TMPDIR/hits"
 	python '
 import ctypes, errno, socket, struct, sys
