@@ -27,6 +27,7 @@
 
 /* How long the proxy may take to have room for a connection. */
 #define PENDING_MS 10000
+#define PINNED_MAX 256
 
 struct pending {
 	uint64_t id; /* of the call; 0: the place is free */
@@ -51,6 +52,23 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Who is connected to this machine by the loopback device has an address of it. Whatever made the
+ * kernel choose another way, the token does not go there. */
+static bool is_at_home(int fd)
+{
+	struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+	socklen_t size = sizeof(address);
+
+	if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		return false;
+	if (address.ss_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+	return address.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) &&
+	       v6->sin6_addr.s6_addr[12] == 127;
+}
+
 /* The kernel has connected it, or not. */
 static long finish(int fd)
 {
@@ -60,6 +78,10 @@ static long finish(int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error != 0)
 		return -(error ? error : errno);
+	if (!is_at_home(fd)) {
+		(void)shutdown(fd, SHUT_RDWR);
+		return -ENETUNREACH;
+	}
 	/* The first bytes of a new connection always find room. */
 	if (send(fd, state.way.token, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len) {
 		(void)shutdown(fd, SHUT_RDWR);
@@ -265,8 +287,11 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 			koda_stage2_fail("out of memory", "", ENOMEM);
 		state.sockets = sockets;
 		state.sockets[state.count++] = op;
-		/* Never closed: as long as somebody has it open, nothing else gets its number. */
-		(void)sys_openat2(AT_FDCWD, op.text1.ptr, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+		/* Never closed: as long as somebody has it open, nothing else gets its number. Init
+		 * needs some descriptors for itself. */
+		if (state.count <= PINNED_MAX)
+			(void)sys_openat2(AT_FDCWD, op.text1.ptr, O_PATH | O_NOFOLLOW,
+					  RESOLVE_NO_SYMLINKS);
 	}
 }
 

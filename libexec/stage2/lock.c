@@ -77,6 +77,9 @@ static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, boo
 	set.handled_access_fs = wanted_fs & ((1ULL << bits) - 1);
 	if (abi >= 4 && deny_bind)
 		set.handled_access_net = SYS_LANDLOCK_NET_BIND;
+	/* Init connects; should a call find a way around the filter, there is nothing granted. */
+	if (abi >= 4 && koda_fenced)
+		set.handled_access_net |= SYS_LANDLOCK_NET_CONNECT;
 	if (abi >= 6)
 		set.scoped = SYS_LANDLOCK_SCOPE_ABSTRACT | SYS_LANDLOCK_SCOPE_SIGNAL;
 	return set;

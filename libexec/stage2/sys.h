@@ -25,6 +25,7 @@ struct sys_landlock_path {
 #define SYS_LANDLOCK_RULE_PATH      1
 #define SYS_LANDLOCK_VERSION        1U
 #define SYS_LANDLOCK_NET_BIND       (1ULL << 0)
+#define SYS_LANDLOCK_NET_CONNECT    (1ULL << 1)
 #define SYS_LANDLOCK_SCOPE_ABSTRACT (1ULL << 0)
 #define SYS_LANDLOCK_SCOPE_SIGNAL   (1ULL << 1)
 #define SYS_LANDLOCK_ABI_SCOPES     6

@@ -11,6 +11,7 @@
 #include <linux/fs.h>
 #include <linux/ioprio.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -44,9 +45,10 @@
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
 #endif
-#define TYPE_MASK 0xf /* of a socket's type: the rest are flags */
-#define TCP       6
-#define FCHMODAT2 452
+#define BINDTOIFINDEX 62
+#define TYPE_MASK     0xf /* of a socket's type: the rest are flags */
+#define TCP           6
+#define FCHMODAT2     452
 
 /* Init does these, if they are about what the command may change or reach. */
 static const unsigned int asked[] = {
@@ -169,6 +171,33 @@ static const struct sock_filter on_ioctl[] = {
 	ANSWER(REFUSE(ENOTTY)),
 };
 
+/* Whatever makes packets for this machine go elsewhere: another device, a route in the packet. */
+static const struct sock_filter on_setsockopt[] = {
+	ARG(1),
+	IS(SOL_SOCKET, 3, 0),
+	IS(IPPROTO_IP, 5, 0),
+	IS(IPPROTO_IPV6, 8, 0),
+	ANSWER(ALLOW),
+	ARG(2),
+	IS(SO_BINDTODEVICE, 14, 0),
+	IS(BINDTOIFINDEX, 13, 14),
+	ARG(2),
+	IS(IP_OPTIONS, 11, 0),
+	IS(IP_UNICAST_IF, 10, 0),
+	IS(IP_TRANSPARENT, 9, 10),
+	ARG(2),
+	IS(IPV6_RTHDR, 7, 0),
+	IS(IPV6_2292RTHDR, 6, 0),
+	IS(IPV6_2292PKTOPTIONS, 5, 0),
+	IS(IPV6_PKTINFO, 4, 0),
+	IS(IPV6_UNICAST_IF, 3, 0),
+	IS(IPV6_TRANSPARENT, 2, 0),
+	IS(IPV6_HOPOPTS, 1, 0),
+	IS(IPV6_DSTOPTS, 0, 1),
+	ANSWER(REFUSE(EPERM)),
+	ANSWER(ALLOW),
+};
+
 static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)
 {
 	return koda_buf_add(out, part, count * sizeof(*part));
@@ -203,6 +232,7 @@ int koda_asked_program(struct koda_buf *out)
 #define PART(call, part) { SYS_##call, part, KODA_ARRAY_LEN(part) }
 		PART(socket, on_socket),
 		PART(socketpair, on_socketpair),
+		PART(setsockopt, on_setsockopt),
 		PART(sendto, on_sendto),
 		PART(sendmsg, on_sendmsg),
 		PART(sendmmsg, on_sendmmsg),

@@ -43,6 +43,7 @@ static int add_grease(SSL *ssl, unsigned int type, unsigned int context, const u
 /* Everything a client says first, with or without the extension. */
 static size_t real_hello(bool ech, char *out, size_t size)
 {
+	static char name[] = "localhost"; /* the macro casts const away */
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 	BIO *sent = BIO_new(BIO_s_mem());
 	SSL *ssl;
@@ -54,7 +55,7 @@ static size_t real_hello(bool ech, char *out, size_t size)
 				 1);
 	ssl = SSL_new(ctx);
 	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), sent);
-	(void)SSL_set_tlsext_host_name(ssl, "localhost");
+	(void)SSL_set_tlsext_host_name(ssl, name);
 	SSL_set_connect_state(ssl);
 	(void)SSL_do_handshake(ssl);
 	n = BIO_read(sent, out, (int)size);

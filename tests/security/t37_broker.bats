@@ -92,6 +92,7 @@ asyncio.run(main())" "$1"' sh "$url" "https://127.0.0.1:$tls/"
 	refused_with ENETUNREACH connect-tcp 2001:db8::1 443
 	refused ask-udp 127.0.0.1 "$port"
 	outside connect-tcp 127.0.0.1 "$port"
+	wait_for "$BATS_TEST_TMPDIR/hits"
 	rm "$BATS_TEST_TMPDIR/hits"
 	python '
 import ctypes, errno, socket, struct, sys
@@ -106,6 +107,9 @@ here = ("127.0.0.1", port)
 attempt("sendto fast open", lambda: socket.socket().sendto(b"x", 0x20000000, here))
 attempt("sendmsg fast open", lambda: socket.socket().sendmsg([b"x"], [], 0x20000000, here))
 attempt("sendto", lambda: socket.socket().sendto(b"x", here))
+# A route in the packets, or a device, would lead them elsewhere.
+for level, name, value in ((0, 4, bytes([1, 131, 7, 4, 192, 0, 2, 1])), (1, 25, b"lo"), (1, 62, 1), (0, 50, 1), (41, 57, b"")):
+    attempt(f"option {level} {name}", lambda: socket.socket().setsockopt(level, name, value))
 s = socket.socket()
 s.setsockopt(6, 30, 1)
 attempt("TCP_FASTOPEN_CONNECT", lambda: s.connect(here))

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -60,6 +61,24 @@ static const struct row {
 	{ "connect", SYS_connect, { -1, 0, 0 }, ASKED },
 	{ "listen", SYS_listen, { -1, 0 }, ASKED },
 	{ "bind", SYS_bind, { -1, 0, 0 }, EBADF },
+	{ "another device", SYS_setsockopt, { -1, SOL_SOCKET, SO_BINDTODEVICE, 0, 0 }, EPERM },
+	{ "another device by number", SYS_setsockopt, { -1, SOL_SOCKET, 62, 0, 0 }, EPERM },
+	{ "a source route", SYS_setsockopt, { -1, IPPROTO_IP, IP_OPTIONS, 0, 0 }, EPERM },
+	{ "an interface", SYS_setsockopt, { -1, IPPROTO_IP, IP_UNICAST_IF, 0, 0 }, EPERM },
+	{ "somebody's address", SYS_setsockopt, { -1, IPPROTO_IP, IP_TRANSPARENT, 0, 0 }, EPERM },
+	{ "a routing header", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_RTHDR, 0, 0 }, EPERM },
+	{ "an old one", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_2292RTHDR, 0, 0 }, EPERM },
+	{ "older still", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_2292PKTOPTIONS, 0, 0 }, EPERM },
+	{ "an address of ipv6", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_PKTINFO, 0, 0 }, EPERM },
+	{ "an interface of ipv6",
+	  SYS_setsockopt,
+	  { -1, IPPROTO_IPV6, IPV6_UNICAST_IF, 0, 0 },
+	  EPERM },
+	{ "options of ipv6", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_DSTOPTS, 0, 0 }, EPERM },
+	{ "time to live", SYS_setsockopt, { -1, IPPROTO_IP, IP_TTL, 0, 0 }, EBADF },
+	{ "ipv6 only", SYS_setsockopt, { -1, IPPROTO_IPV6, IPV6_V6ONLY, 0, 0 }, EBADF },
+	{ "keeping alive", SYS_setsockopt, { -1, SOL_SOCKET, SO_KEEPALIVE, 0, 0 }, EBADF },
+	{ "no delay", SYS_setsockopt, { -1, IPPROTO_TCP, 1, 0, 0 }, EBADF },
 	{ "mode", SYS_fchmodat, { -1, (long)"x", 0 }, ASKED },
 	{ "mode of a descriptor", SYS_fchmod, { -1, 0 }, ASKED },
 	{ "owner", SYS_fchownat, { -1, (long)"x", 0, 0, 0 }, ASKED },
