@@ -331,8 +331,8 @@ void koda_bwrap_guard(void)
 		(void)close(fd);
 	if (koda_guardian_wait_for_plan())
 		guard(&started);
-	else
-		(void)kill(started.pid, SIGKILL);
+	/* Whatever was inside has ended, or never began. */
+	(void)kill(started.pid, SIGKILL);
 	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	(void)undo_fleeting();

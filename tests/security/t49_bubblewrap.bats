@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bats file_tags=clause:none,backend:native
-# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # project comes from helper.bash; shells inside expand
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154,SC2317 # project comes from helper.bash; shells inside expand
 # T-49: bubblewrap, which makes the namespaces where we may not, is not bubblewrap, or does not do what it
 # was told, or cannot hold what was asked for. And T-48: down the ladder, and never below it.
 

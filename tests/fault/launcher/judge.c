@@ -114,6 +114,7 @@ static const struct {
 	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_recvfrom, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_sendto, 0, "the word that it is ready; what comes later says more" },
 	{ TRACE_INIT, SYS_poll, EINTR, "it is asked again" },
 	{ TRACE_GUARDIAN, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
 	{ TRACE_INIT, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
