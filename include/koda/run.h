@@ -81,7 +81,7 @@ KODA_API void koda_sandbox_close(struct koda_sandbox *sandbox);
 /* What holds of that policy, clause by clause. */
 KODA_API void koda_sandbox_findings(const struct koda_sandbox *sandbox,
 				    struct koda_findings *ret_findings);
-/* What applies, borrowed. */
+/* What applies, borrowed; of the network, what applied when it was opened. */
 KODA_API const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox);
 
 /* Replaces what the sandbox's commands may connect to, those that run included, by what policy says

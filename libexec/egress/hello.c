@@ -204,6 +204,15 @@ static uint32_t message_len(struct koda_span raw, uint32_t end)
 	return HANDSHAKE_HEAD + ((uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3]);
 }
 
+/* The greeting of SSL 2, which some servers still take for TLS, has no name. */
+static enum egress_hello_state scan_old(const unsigned char *p, size_t left)
+{
+	if (left < 4 && (left < 3 || p[2] == CLIENT_HELLO))
+		return EGRESS_HELLO_MORE;
+	return p[2] == CLIENT_HELLO && (p[3] == 3 || p[3] == 0) ? EGRESS_HELLO_BAD
+								: EGRESS_HELLO_NOT_TLS;
+}
+
 /* The record at scan->at, of which at least one byte is there. */
 static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struct koda_span raw,
 					   const char **ret_code)
@@ -213,13 +222,8 @@ static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struc
 	size_t len;
 
 	*ret_code = "bad_tls_record";
-	/* The greeting of SSL 2, which some servers still take for TLS, has no name. */
-	if (scan->at == 0 && (p[0] & 0x80)) {
-		if (left < 4 && (left < 3 || p[2] == CLIENT_HELLO))
-			return EGRESS_HELLO_MORE;
-		return p[2] == CLIENT_HELLO && (p[3] == 3 || p[3] == 0) ? EGRESS_HELLO_BAD
-									: EGRESS_HELLO_NOT_TLS;
-	}
+	if (scan->at == 0 && (p[0] & 0x80))
+		return scan_old(p, left);
 	/* Records of another kind first: some servers pass over them, and read the hello behind. */
 	if (scan->at == 0 && p[0] >= RECORD_FIRST && p[0] <= RECORD_LAST &&
 	    p[0] != RECORD_HANDSHAKE) {

@@ -29,7 +29,7 @@ static void clear_sealed(struct sealed *sealed)
 		(void)munmap(sealed->text, sealed->len);
 	koda_policy_free(sealed->policy);
 }
-#define auto_sealed __attribute__((cleanup(clear_sealed)))
+#define koda_auto_sealed __attribute__((cleanup(clear_sealed)))
 
 /* The policy is sealed, so what is checked is what is used. */
 static int read_policy(int fd, struct sealed *sealed, struct koda_error *err)
@@ -85,7 +85,7 @@ static int check_listener(int fd, struct koda_error *err)
 
 static int fill(struct koda_tenant *tenant, struct koda_tenant_order *order, struct koda_error *err)
 {
-	auto_sealed struct sealed sealed = { 0 };
+	koda_auto_sealed struct sealed sealed = { 0 };
 	int r = read_policy(order->policy, &sealed, err);
 
 	if (r == KODA_OK)
@@ -161,7 +161,7 @@ struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id)
 int koda_tenant_set_rules(struct koda_tenant *tenant, int policy_fd, struct koda_error *err)
 {
 	koda_auto_fd int fd = policy_fd;
-	auto_sealed struct sealed sealed = { 0 };
+	koda_auto_sealed struct sealed sealed = { 0 };
 	struct koda_ruleset *set = NULL;
 	struct koda_link *next;
 	int r = read_policy(fd, &sealed, err);
