@@ -176,9 +176,11 @@ struct fleeting {
 static struct fleeting *fleeting;
 static size_t fleeting_count;
 
+/* Directories of that kind are koda's own, and made by nobody here. */
 static bool is_fleeting(const struct koda_op *op)
 {
-	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING);
+	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING) &&
+	       !(op->flags & KODA_OP_DIRECTORY);
 }
 
 static void note_fleeting(const struct plan *plan)
@@ -316,8 +318,6 @@ static void guard(const struct started *started)
 	koda_check_tell_namespaces(go.outside);
 	if (pidfd >= 0 && send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
 		watch(pidfd, started->bond);
-	else
-		(void)kill(started->pid, SIGKILL); /* what is inside goes with it */
 }
 
 void koda_bwrap_guard(void)
@@ -329,8 +329,8 @@ void koda_bwrap_guard(void)
 		(void)close(fd);
 	if (koda_guardian_wait_for_plan())
 		guard(&started);
-	else
-		(void)kill(started.pid, SIGKILL);
+	/* Whatever was inside has ended, or never began and goes with it. */
+	(void)kill(started.pid, SIGKILL);
 	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	(void)undo_fleeting();

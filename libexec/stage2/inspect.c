@@ -178,7 +178,8 @@ static void check_op(const struct koda_op *op)
 
 	/* What we cannot reach, the command, which may do less, cannot either. */
 	if (fd < 0 && op->kind == KODA_OP_MASK &&
-	    (errno == EACCES || (errno == ENOENT && (op->flags & KODA_OP_FLEETING))))
+	    (errno == EACCES || ((errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
+				 (op->flags & KODA_OP_FLEETING))))
 		return;
 	if (fd < 0)
 		koda_stage2_fail("self-check: open", path, errno);

@@ -12,11 +12,15 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "plan/bwrap.h"
 #include "run/judge.h"
 #include "run/world.h"
 #include "wire/bwrap.h"
 #include "wire/report.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LAUNCHER "koda-sandbox-stage2"
 
@@ -110,25 +114,67 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	return r;
 }
 
-/* Without masks for what has gone meanwhile: bubblewrap would make it, to have a place for them.
- * The lines' texts stay the plan's. */
-static int leave_out_gone(const struct koda_plan *plan, struct koda_plan *ret_rest,
-			  struct koda_error *err)
+/* Can bubblewrap get there? As root of a user namespace it has no more rights than others in
+ * directories of other users. What it cannot reach, the command cannot either; that is checked
+ * inside. */
+static bool is_reachable(const char *path)
 {
+	char above[KODA_PATH_MAX + 1];
+
+	if (geteuid() != 0)
+		return true; /* whoever looks has the same rights as bubblewrap */
+	for (size_t i = 1; path[i]; i++) {
+		struct stat st;
+
+		if (path[i] != '/' || i > KODA_PATH_MAX)
+			continue;
+		memcpy(above, path, i);
+		above[i] = '\0';
+		if (lstat(above, &st) < 0 ||
+		    !((st.st_mode & 0001) || (st.st_uid == 0 && (st.st_mode & 0100)) ||
+		      (st.st_uid == 0 && st.st_gid == 0)))
+			return false;
+	}
+	return true;
+}
+
+/* Masks for what has gone meanwhile are not bubblewrap's business: it would make something, to have
+ * a place for them. Nor are those that it cannot get to. */
+static int is_for_bubblewrap(const struct koda_op *op, bool *ret_is, struct koda_error *err)
+{
+	struct koda_look look = { .thing = KODA_THING_OTHER };
 	int r = KODA_OK;
 
-	ret_rest->lines = calloc(plan->count + 1, sizeof(*ret_rest->lines));
-	if (!ret_rest->lines)
+	*ret_is = true;
+	if (op->kind != KODA_OP_MASK)
+		return KODA_OK;
+	if (op->flags & KODA_OP_FLEETING)
+		r = koda_world_here.look(koda_world_here.ctx, op->text1.ptr, &look, err);
+	*ret_is = look.thing != KODA_THING_MISSING && look.thing != KODA_THING_LINK &&
+		  is_reachable(op->text1.ptr);
+	return r;
+}
+
+/* The arguments are for what is there; the plan, which they are compared with inside, stays whole.
+ */
+static int render(const struct koda_plan *plan, struct koda_buf *args, struct koda_error *err)
+{
+	struct koda_plan rest = KODA_PLAN_INIT; /* the texts stay the plan's */
+	int r = KODA_OK;
+
+	rest.lines = calloc(plan->count + 1, sizeof(*rest.lines));
+	if (!rest.lines)
 		return koda_fail_nomem(err);
 	for (size_t i = 0; i < plan->count && r == KODA_OK; i++) {
-		const struct koda_op *op = &plan->lines[i].op;
-		struct koda_look look = { .thing = KODA_THING_OTHER };
+		bool wanted;
 
-		if (op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING))
-			r = koda_world_here.look(koda_world_here.ctx, op->text1.ptr, &look, err);
-		if (look.thing != KODA_THING_MISSING && look.thing != KODA_THING_LINK)
-			ret_rest->lines[ret_rest->count++] = plan->lines[i];
+		r = is_for_bubblewrap(&plan->lines[i].op, &wanted, err);
+		if (wanted)
+			rest.lines[rest.count++] = plan->lines[i];
 	}
+	if (r == KODA_OK)
+		r = koda_bwrap_args(&rest, args, err);
+	free(rest.lines);
 	return r;
 }
 
@@ -136,18 +182,12 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 		  struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	struct koda_plan rest = KODA_PLAN_INIT;
-	int r = leave_out_gone(plan, &rest, err);
+	int r = render(plan, &args, err);
 
-	if (r == KODA_OK)
-		r = koda_bwrap_args(&rest, &args, err);
 	if (r == KODA_OK)
 		r = koda_fd_seal(launcher->args_fd, args.ptr, args.len, err);
 	koda_fd_close(&launcher->args_fd);
-	if (r == KODA_OK)
-		r = koda_launcher_send_plan(launcher, &rest, err);
-	free(rest.lines);
-	return r;
+	return r < 0 ? r : koda_launcher_send_plan(launcher, plan, err);
 }
 
 const struct koda_backend koda_backend_bwrap = { "bwrap", judge, prepare, launch };

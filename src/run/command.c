@@ -242,6 +242,8 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	}
 	if (r < 0)
 		return r;
+	if (!command)
+		return koda_fail(err, KODA_E_INTERNAL, 0, "there is no rung below the last");
 	tell_start(command, sandbox);
 	*ret_command = command;
 	return KODA_OK;

@@ -104,6 +104,8 @@ int koda_ladder_await(struct koda_command **command, struct koda_error *err)
 
 void koda_ladder_forget(struct koda_sandbox *sandbox)
 {
+	if (!sandbox)
+		return;
 	sandbox->proven = false;
 	if (sandbox->wanted == KODA_BACKEND_AUTO && sandbox->backend != &koda_backend_none)
 		sandbox->backend = koda_backend_of(KODA_BACKEND_NATIVE);
@@ -174,9 +176,11 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 	struct koda_findings findings;
 	struct koda_error line = { .code = KODA_OK };
 	int told = KODA_BACKEND_NATIVE;
+	bool unexplained;
 
 	koda_machine_look(&machine);
-	if (koda_backend_native.judge(&machine, &findings))
+	unexplained = koda_backend_native.judge(&machine, &findings);
+	if (unexplained)
 		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
 				   "nothing ran; they hold files, processes and network: "
 				   "%.40s%s%.150s",
@@ -193,7 +197,8 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 			told = kind;
 	if (told != KODA_BACKEND_NATIVE) {
 		line = reasons[told];
-		append(&line, koda_backend_name(KODA_BACKEND_NATIVE), "", findings.of[0].why);
+		append(&line, koda_backend_name(KODA_BACKEND_NATIVE), "",
+		       unexplained ? why->message : findings.of[0].why);
 	}
 	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT; kind++)
 		if (reasons[kind].code != KODA_OK && kind != told)

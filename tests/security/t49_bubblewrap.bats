@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bats file_tags=clause:none,backend:native
-# shellcheck disable=SC2030,SC2031,SC2154,SC2016 # project comes from helper.bash; shells inside expand
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154,SC2317 # project comes from helper.bash; shells inside expand
 # T-49: bubblewrap, which makes the namespaces where we may not, is not bubblewrap, or does not do what it
 # was told, or cannot hold what was asked for. And T-48: down the ladder, and never below it.
 
@@ -198,6 +198,16 @@ among() {
 	lack=(unshare --user --map-root-user)
 	attempt
 	did_run native
+}
+
+@test "no Landlock: bubblewrap does not stand in for it" {
+	lack=("$BATS_TEST_TMPDIR/without" landlock)
+	for choice in auto bwrap; do
+		attempt --backend "$choice"
+		did_not_run Landlock 'second layer' CONFIG_SECURITY_LANDLOCK
+	done
+	attempt --backend bwrap --trust safe --accept second_layer
+	did_not_run Landlock
 }
 
 @test "a container that masks /proc" {

@@ -3,9 +3,10 @@
  * without WHAT PROGRAM [ARG...]: runs a program on a machine that lacks something.
  *
  *	user-namespaces   clone3, and unshare and clone with CLONE_NEWUSER, as containers do it
- *	own-namespaces    clone3, and a user and a mount namespace by one call to unshare: what is
- *left to bubblewrap, which asks differently, where AppArmor trusts only that landlock          its
- *calls do not exist landlock-abi=N    the kernel says that its Landlock has this version
+ *	own-namespaces    clone3, and a user and a mount namespace by one call to unshare;
+ *	                  bubblewrap, which AppArmor may trust alone, asks differently
+ *	landlock          its calls do not exist
+ *	landlock-abi=N    the kernel says that its Landlock has this version
  *	notification      nobody can be asked about system calls
  */
 #include <errno.h>

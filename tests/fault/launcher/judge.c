@@ -114,6 +114,7 @@ static const struct {
 	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_recvfrom, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_sendto, 0, "the word that it is ready; what comes later says more" },
 	{ TRACE_INIT, SYS_poll, EINTR, "it is asked again" },
 	{ TRACE_GUARDIAN, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
 	{ TRACE_INIT, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
@@ -233,8 +234,8 @@ bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	char root[4096];
 	char home[4096];
 	char probe[4096];
-	const char *const argv[] = { judge->koda, "run", "--root", root,   "--policy-fd",
-				     "3",         "--",  probe,    "each", NULL };
+	const char *const argv[] = { judge->koda,   "run", "--backend", "native", "--root", root,
+				     "--policy-fd", "3",   "--",        probe,    "each",   NULL };
 	const char *const envp[] = { home, "PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0",
 				     NULL };
 	const int given[] = { open_below(judge, "acts"), memfd_create("out", MFD_CLOEXEC),
