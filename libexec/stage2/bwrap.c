@@ -318,8 +318,6 @@ static void guard(const struct started *started)
 	koda_check_tell_outside(go.outside);
 	if (pidfd >= 0 && send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
 		watch(pidfd, started->bond);
-	else
-		(void)kill(started->pid, SIGKILL); /* what is inside goes with it */
 }
 
 void koda_bwrap_guard(void)
@@ -331,7 +329,7 @@ void koda_bwrap_guard(void)
 		(void)close(fd);
 	if (koda_guardian_wait_for_plan())
 		guard(&started);
-	/* Whatever was inside has ended, or never began. */
+	/* Whatever was inside has ended, or never began and goes with it. */
 	(void)kill(started.pid, SIGKILL);
 	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
 		;

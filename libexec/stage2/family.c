@@ -10,6 +10,7 @@
 #include "stage2.h"
 
 #include "sys.h"
+#include "wire/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,8 +90,8 @@ static void add_numbers(struct list *list, int fd)
 	}
 }
 
-/* Children belong to the thread that made them. */
-static void add_children(struct list *list, pid_t pid)
+/* Children belong to the thread that made them. False if there is no such process, or no /proc. */
+static bool add_children(struct list *list, pid_t pid)
 {
 	char path[96];
 	const struct dirent *entry;
@@ -113,6 +114,7 @@ static void add_children(struct list *list, pid_t pid)
 	}
 	if (dir)
 		(void)closedir(dir);
+	return dir != NULL;
 }
 
 /* Everything below this process that is there now; the caller frees the list. */
@@ -120,9 +122,9 @@ static struct list find_descendants(void)
 {
 	struct list list = { NULL, 0, 0 };
 
-	add_children(&list, getpid());
+	(void)add_children(&list, getpid());
 	for (size_t i = 0; i < list.count; i++)
-		add_children(&list, list.pids[i]);
+		(void)add_children(&list, list.pids[i]);
 	return list;
 }
 
@@ -131,13 +133,17 @@ uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
 	struct list list = { NULL, 0, 0 };
 	uint64_t sum = 0;
 
-	add_children(&list, getpid());
+	/* Limits that cannot be watched do not hold; the guardian ends what is left. */
+	if (!add_children(&list, getpid())) {
+		koda_family_kill();
+		_exit(KODA_STAGE2_FAILED);
+	}
 	for (size_t i = 0; i < list.count && sum <= enough; i++) {
 		char number[16];
 
 		(void)snprintf(number, sizeof(number), "%d", list.pids[i]);
 		sum += count(number);
-		add_children(&list, list.pids[i]);
+		(void)add_children(&list, list.pids[i]);
 	}
 	free(list.pids);
 	return sum;

@@ -154,6 +154,21 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 	(void)close(fd);
 }
 
+/* The command's own terminal has a name among those of the host; it may be opened again. */
+static void add_terminal(int ruleset, uint64_t handled)
+{
+	const uint64_t rights = 1U << 1 | 1U << 2 | 1U << 14 | 1U << 15;
+
+	for (int fd = 0; fd <= 2; fd++) {
+		struct sys_landlock_path rule = { .allowed_access = rights & handled,
+						  .parent_fd = fd };
+
+		if (isatty(fd) &&
+		    syscall(SYS_landlock_add_rule, ruleset, SYS_LANDLOCK_RULE_PATH, &rule, 0) < 0)
+			koda_stage2_fail("add a Landlock rule for", "the terminal", errno);
+	}
+}
+
 void koda_lock_landlock(const struct plan *plan)
 {
 	long abi = koda_lock_abi();
@@ -180,6 +195,8 @@ void koda_lock_landlock(const struct plan *plan)
 				op.n1 &= ~RIGHT_MAKE_SOCK;
 			add_rule(ruleset, &op, set.handled_access_fs);
 		}
+	if (koda_fenced)
+		add_terminal(ruleset, set.handled_access_fs);
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		koda_stage2_fail("enter the Landlock domain", "", errno);
 	(void)close(ruleset);
