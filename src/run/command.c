@@ -21,7 +21,7 @@
 #define SIGNAL_MAX 64
 
 /* How often a sandbox is made anew because something changed under it. */
-#define START_TRIES 6
+#define START_TRIES 40
 
 /* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
  * there is nothing to carry yet but what does not go through it. */

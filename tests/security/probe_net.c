@@ -61,7 +61,7 @@ static int try_ask_udp(char **arg)
 {
 	const struct timeval patience = { .tv_sec = ANSWER_S };
 	int fd = connect_to(arg, SOCK_DGRAM);
-	char answer[16];
+	char answer[16] = { 0 };
 	int error = 0;
 
 	if (fd < 0)
@@ -69,6 +69,9 @@ static int try_ask_udp(char **arg)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    send(fd, "?", 1, 0) < 0 || recv(fd, answer, sizeof(answer), 0) < 0)
 		error = errno;
+	/* By chance the port that was asked is the one that asks, and it hears itself. */
+	if (error == 0 && answer[0] == '?')
+		error = ECONNREFUSED;
 	(void)close(fd);
 	return error;
 }
