@@ -19,10 +19,12 @@ struct upstream {
 static void serve_upstream(int fd, void *arg)
 {
 	struct upstream *upstream = arg;
+	const char *answer = upstream->answer;
 
 	(void)get_head(fd, upstream->head, sizeof(upstream->head));
-	(void)send(fd, upstream->answer, strlen(upstream->answer), MSG_NOSIGNAL);
-	if (strstr(upstream->answer, " 200 "))
+	/* With the answer the test may be over, and what arg points to gone. */
+	(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+	if (strstr(answer, " 200 "))
 		serve_echo(fd, NULL);
 }
 
