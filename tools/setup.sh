@@ -15,13 +15,15 @@ packages=(
 	musl-tools linux-libc-dev
 	# manual, tests
 	scdoc libcmocka-dev bats libhttp-parser-dev
-	# clients of the proxy, and what they need; Go and an ssh server are used where they are
+	# clients of the proxy, and what they need; golang-go and openssh-server are tried if they are there
 	curl wget openssl openssh-client python3-httpx python3-requests
 	# what make bench compares with; squid too, where it is
 	bubblewrap nginx tinyproxy-bin
 	# make lint, and a test of the profile
 	clang-format clang-tidy cppcheck shellcheck codespell apparmor
 )
+# More that only some tests use: an ssh server, a large compiler.
+packages+=("$@")
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "setup: not a Debian system; going on without a check for: ${packages[*]}" >&2
