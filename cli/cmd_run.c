@@ -110,6 +110,7 @@ static void remark_limits(const struct koda_outcome *outcome)
 static int conclude(const struct koda_outcome *outcome, const struct request *request,
 		    struct koda_error *err)
 {
+	static const char long_prefix[] = "the sandbox could not be set up, nothing ran: ";
 	const char *name = request->shell ? "sh" : request->argv[0];
 	char why[128];
 
@@ -134,7 +135,10 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 	*err = outcome->setup;
 	/* Of a launcher that died nobody knows how far it came. */
 	if (err->code != KODA_E_CHILD)
-		koda_error_prefix(err, "the sandbox could not be set up, nothing ran: ");
+		koda_error_prefix(err,
+				  strlen(err->message) + sizeof(long_prefix) < sizeof(err->message)
+					  ? long_prefix
+					  : "nothing ran: ");
 	return err->code;
 }
 

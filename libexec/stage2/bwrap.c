@@ -294,6 +294,11 @@ static void watch(int pidfd, int bond)
 			continue;
 		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
 			break;
+		/* Not by somebody who may be waiting for something himself. */
+		if (number == SIGKILL) {
+			(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
+			break;
+		}
 		(void)!send(bond, &number, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
 	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);

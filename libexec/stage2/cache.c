@@ -115,9 +115,13 @@ void koda_cache_hold(const struct plan *plan, struct go *ret_go)
 
 void koda_cache_undo(void)
 {
-	for (size_t i = 0; i < held_count; i++)
+	for (size_t i = 0; i < held_count; i++) {
 		if (unlinkat(held[i], "work/work", AT_REMOVEDIR) < 0 && errno == ENOTEMPTY)
 			(void)!fchmodat(held[i], "work/work", 0700, 0);
+		/* And with it the lock: whoever goes on to remove placeholders has no cache. */
+		(void)close(held[i]);
+	}
+	held_count = 0;
 }
 
 /* A slot as this mount namespace has it: a mount of another one cannot be used here. */

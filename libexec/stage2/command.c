@@ -66,27 +66,36 @@ static bool is_text(const char *path)
 	return n >= 0 && !memchr(start, '\0', end ? (size_t)(end - start) : (size_t)n);
 }
 
+/* sh, the script, its arguments. Made while signals are blocked: from then on this process may end
+ * at any moment, and the memory that it allocates from is init's. */
+static char **script;
+
+static void prepare_script(char *const argv[])
+{
+	static char shell[] = "sh";
+	size_t count = 0;
+
+	while (argv[count])
+		count++;
+	script = calloc(count + 2, sizeof(*script));
+	if (!script)
+		koda_stage2_fail("out of memory", "", ENOMEM);
+	script[0] = shell;
+	if (count > 1)
+		memcpy(script + 2, argv + 1, (count - 1) * sizeof(*script));
+}
+
 /* Returns with errno if it cannot be executed. As shells do, what the kernel does not know but is
  * text is a script for sh. */
 static void exec_file(const char *path, char *const argv[], char *const env[])
 {
-	size_t count = 0;
-	char **script;
-
 	(void)execve(path, argv, env);
 	if (errno != ENOEXEC)
 		return;
-	while (argv[count])
-		count++;
-	script = calloc(count + 2, sizeof(*script));
-	if (script && is_text(path)) {
-		script[0] = (char[]){ "sh" };
+	if (is_text(path)) {
 		script[1] = (char *)(uintptr_t)path;
-		if (count > 1)
-			memcpy(script + 2, argv + 1, (count - 1) * sizeof(*script));
 		(void)execve("/bin/sh", script, env);
 	}
-	free(script);
 	errno = ENOEXEC;
 }
 
@@ -150,6 +159,7 @@ _Noreturn void koda_command_become(const struct plan *plan)
 
 	if (!args[0] || !args[1])
 		koda_stage2_fail("the plan names no command", "", 0);
+	prepare_script(args + 1);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	(void)sigemptyset(&none);

@@ -143,6 +143,16 @@ static void take_signal(int signals)
 		(void)kill(-command.pid, (int)info.ssi_signo);
 }
 
+/* A signal that would work on init itself; else the guardian is gone. */
+static void obey(int guardian_fd)
+{
+	unsigned char number;
+
+	if (read(guardian_fd, &number, 1) != 1)
+		end_all(false);
+	(void)kill(-command.pid, number);
+}
+
 static _Noreturn void serve(int signals, int guardian_fd)
 {
 	for (;;) {
@@ -158,7 +168,7 @@ static _Noreturn void serve(int signals, int guardian_fd)
 			end_all(true);
 		koda_watch_look();
 		if (polled[1].revents)
-			end_all(false);
+			obey(guardian_fd);
 		koda_broker_step();
 		if (polled[0].revents)
 			take_signal(signals);

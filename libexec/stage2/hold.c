@@ -50,7 +50,7 @@ static size_t parent_len(const struct hold *hold)
  */
 static void lock_shared(int fd, const char *path)
 {
-	struct pollfd life = { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN };
+	struct pollfd life = { .fd = KODA_STAGE2_LIFE_FD, .events = 0 };
 
 	for (int tries = 0; flock(fd, LOCK_SH | LOCK_NB) < 0; tries++) {
 		if (errno != EWOULDBLOCK)

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 
 #define TMPFS_MAGIC 0x01021994
 #define PROC_MAGIC  0x9fa0
@@ -236,28 +235,34 @@ static void unescape(char *text)
 	*out = '\0';
 }
 
+/* Of the mount that is seen there. Device numbers would not do: some file systems have one in the
+ * table and another in every file. */
+static uint64_t mount_number(int fd, const char *path)
+{
+	struct sys_statx st;
+
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, SYS_STATX_MOUNT_ID, &st) < 0 ||
+	    !(st.mask & SYS_STATX_MOUNT_ID))
+		koda_stage2_fail("self-check: which mount is at", path, errno);
+	return st.mount_id;
+}
+
 /* A line of the table: number, parent, device, root, mount point, options ... */
 static void check_mount(const struct plan *plan, char *line)
 {
 	char *field[6];
-	unsigned long major_number;
-	unsigned long minor_number;
-	char *colon;
 	int fd;
 
 	for (size_t i = 0; i < 6; i++)
 		field[i] = strsep(&line, " ");
 	if (!field[5])
 		koda_stage2_fail("self-check: read the table of mounts", "", 0);
-	major_number = strtoul(field[2], &colon, 10);
-	minor_number = *colon == ':' ? strtoul(colon + 1, NULL, 10) : 0;
 	unescape(field[4]);
 	if (strncmp(field[5], "rw", 2) != 0 || may_be_writable(plan, field[4]))
 		return;
 	/* Out of reach, or covered by another: then it is no way to write. */
 	fd = koda_tree_open(field[4]);
-	if (fd >= 0 && find(fd, field[4]).st.st_dev ==
-			       makedev((unsigned int)major_number, (unsigned int)minor_number))
+	if (fd >= 0 && mount_number(fd, field[4]) == strtoull(field[0], NULL, 10))
 		differs(field[4]);
 	if (fd >= 0)
 		(void)close(fd);

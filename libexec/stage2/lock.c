@@ -31,6 +31,13 @@ void koda_lock_limits(const struct plan *plan)
 			want.rlim_cur += koda_family_others();
 			want.rlim_max += koda_family_others();
 		}
+		if (getrlimit((int)op.flags, &now) < 0)
+			koda_stage2_fail("look at a resource limit", "", errno);
+		/* Who is limited further already stays so. */
+		if (want.rlim_max > now.rlim_max)
+			want.rlim_max = now.rlim_max;
+		if (want.rlim_cur > want.rlim_max)
+			want.rlim_cur = want.rlim_max;
 		if (setrlimit((int)op.flags, &want) < 0 || getrlimit((int)op.flags, &now) < 0)
 			koda_stage2_fail("set a resource limit", "", errno);
 		if (now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max)

@@ -102,7 +102,7 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 }
 
 /* Passes signals on until the lifeline or init ends. */
-void koda_guard_watch(pid_t init, int pidfd)
+void koda_guard_watch(pid_t init, int pidfd, int bond)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
@@ -118,7 +118,12 @@ void koda_guard_watch(pid_t init, int pidfd)
 			continue;
 		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
 			break;
-		/* The one signal that init cannot pass on, nor tell what became of it. */
+		/* Two signals work on init itself: of one it is told, of the other it cannot tell
+		 * what became. */
+		if (number == SIGSTOP) {
+			(void)!write(bond, &number, sizeof(number));
+			continue;
+		}
 		if (number == SIGKILL)
 			(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 		(void)kill(init, number);
@@ -155,7 +160,7 @@ static void guard(pid_t init, int pidfd, int bond)
 	go.cgroup = koda_cgroup_open(&plan, init, 0);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
-	koda_guard_watch(init, pidfd);
+	koda_guard_watch(init, pidfd, bond);
 }
 
 /* Namespaces of our own making. */

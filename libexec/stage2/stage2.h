@@ -42,7 +42,7 @@ void koda_hold_undo(void);
 struct plan koda_plan_load(void);
 
 /* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
-void koda_guard_watch(pid_t init, int pidfd);
+void koda_guard_watch(pid_t init, int pidfd, int bond);
 
 /* Without namespaces: the guardian from init to the end of everything (fence.c), init
  * (fence_init.c), what ends a tree of processes (family.c), the command's temporary directory

@@ -22,6 +22,17 @@ struct sys_landlock_path {
 	int32_t parent_fd;
 } __attribute__((packed));
 
+/* Of struct statx, whose names clash with the C library's, what is used here. */
+struct sys_statx {
+	uint32_t mask;
+	uint32_t others[35];
+	uint64_t mount_id;
+	uint64_t rest[13];
+};
+_Static_assert(sizeof(struct sys_statx) == 256, "as the kernel has it");
+
+#define SYS_STATX_MOUNT_ID 0x1000U
+
 #define SYS_LANDLOCK_RULE_PATH      1
 #define SYS_LANDLOCK_VERSION        1U
 #define SYS_LANDLOCK_NET_BIND       (1ULL << 0)

@@ -220,8 +220,11 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 {
 	struct koda_command *command = NULL;
 	struct koda_error why = { .code = KODA_OK };
-	int r = koda_command_settle(sandbox, options, &command, &why);
+	int r;
 
+	if (atomic_exchange(&sandbox->in_doubt, false))
+		koda_ladder_forget(sandbox);
+	r = koda_command_settle(sandbox, options, &command, &why);
 	if (r > 0) {
 		r = koda_ladder_descend(sandbox, options, &why, err);
 		if (r == KODA_OK)

@@ -26,6 +26,16 @@ static const struct {
 	{ "create a network namespace", ENOSPC, "raise user.max_net_namespaces" },
 	{ "create a network namespace", EUSERS, "raise user.max_net_namespaces" },
 	{ "create a network namespace", ENOMEM, "free some memory" },
+	{ "create a network namespace", 0, USERNS_OFF },
+	/* As AppArmor leaves a user namespace: without rights in it. */
+	{ "make a file system", EPERM, USERNS_OFF },
+	{ "create a file system for", EPERM, USERNS_OFF },
+	{ "mount a file system for", EPERM, USERNS_OFF },
+	{ "change the view as a whole", EPERM, USERNS_OFF },
+	{ "clone a device", EPERM, USERNS_OFF },
+	{ "make a mount read-only", EPERM, USERNS_OFF },
+	{ "bring the loopback up", EPERM, USERNS_OFF },
+	{ "set the host name", EPERM, USERNS_OFF },
 	{ "lock the view in namespaces of its own", ENOSPC, "raise user.max_user_namespaces" },
 	{ "lock the view in namespaces of its own", EUSERS, "raise user.max_user_namespaces" },
 	{ "lock the view in namespaces of its own", ENOMEM, "free some memory" },
@@ -72,7 +82,6 @@ static const struct {
 	{ "", EAGAIN, "too many processes, or something changed meanwhile; try again" },
 	{ "", ENOMEM, "free some memory" },
 	{ "", ENOSPC, "free some disk space" },
-	{ "", EPERM, USERNS_OFF },
 };
 
 /* One that does not fit whole is no help. */

@@ -53,8 +53,12 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	if (!sandbox->backend)
 		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
 				 "the backend %s is not in this release", koda_backend_name(first));
-	for (size_t i = 0; i < options->accept_count; i++)
+	for (size_t i = 0; i < options->accept_count; i++) {
+		if ((unsigned int)options->accept[i] >= KODA_CLAUSE_COUNT)
+			return koda_fail(err, KODA_E_INVALID, 0, "there is no clause %u to accept",
+					 (unsigned int)options->accept[i]);
 		sandbox->accepted |= KODA_CLAUSE_BIT(options->accept[i]);
+	}
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 

@@ -16,6 +16,7 @@
 
 #include <koda/event.h>
 #include <koda/run.h>
+#include <stdatomic.h>
 
 struct koda_sandbox {
 	struct koda_site site;
@@ -24,11 +25,12 @@ struct koda_sandbox {
 	struct koda_strv host_env;
 	struct koda_strv sockets;
 	bool surveyed; /* for a plan that was made: the next one needs another look */
-	char *cgroup; /* owned; where a control group can be made, or NULL */
+	char *cgroup;  /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
 	const struct koda_backend *backend; /* that commands are started with */
 	bool proven;                        /* it works on this machine */
+	atomic_bool in_doubt; /* a command found that it does not; any thread says so */
 	koda_clauses accepted;
 	struct koda_way way;        /* used if there is a way out */
 	struct koda_launcher spare; /* waits for the next command's plan, if it has a backend */

@@ -317,7 +317,7 @@ static void finish(struct koda_command *command, struct koda_outcome *outcome)
 		reach(command, KODA_CEILING_OUTPUT);
 	outcome->limits = command->limits;
 	if (outcome->end == KODA_END_SETUP)
-		koda_ladder_forget(command->sandbox);
+		atomic_store(&command->sandbox->in_doubt, true);
 	tell_exit(command, outcome);
 }
 

@@ -58,6 +58,20 @@ limit_is() {
 	limit_is -d "$stdout" --memory 1000000G
 }
 
+# within LETTER VALUE ARG...: inside, for a caller who has no more of it.
+within() {
+	local letter=$1 value=$2
+	shift 2
+	(ulimit "$letter" "$value" && "$KODA_BIN" run "$@" -c "ulimit $letter") </dev/null
+}
+
+@test "who is limited further already stays so, and can run" {
+	[[ $(within -n 1024) == 1024 ]]
+	[[ $(within -f 100000) == $((2 * 100000)) || $(within -f 100000) == 100000 ]]
+	[[ $(within -d 4000000) == 4000000 ]]
+	[[ $(within -n 1024 --backend bwrap) == 1024 ]]
+}
+
 @test "no limit can be raised again" {
 	for letter in -c -u -n -f -d; do
 		inside -- bash -c "ulimit -H $letter unlimited"

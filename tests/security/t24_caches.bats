@@ -154,6 +154,16 @@ host_caches() {
 	[[ $(run_box cat "$HOME/.cache/new") == one ]]
 }
 
+@test "a copy is free again when its command ends, whoever else runs" {
+	run_box sh -c 'touch ready; until test -e go; do sleep 0.05; done' 3>&- &
+	background+=($!)
+	wait_for ready
+	run_box sh -c 'echo two >~/.cache/new'
+	[[ $(run_box cat "$HOME/.cache/new") == two ]]
+	touch go
+	wait "${background[0]}"
+}
+
 @test "more runs than copies" {
 	local i store
 	run_box true

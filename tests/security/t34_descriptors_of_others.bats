@@ -111,6 +111,20 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 	[[ $output == ran ]] || { echo "$status $output"; false; }
 }
 
+# bats test_tags=backend:view
+@test "a lock from inside another sandbox is waited for, whatever signals come" {
+	lock_for LOCK_EX 3
+	"$KODA_BIN" run --wall-time 60 -c 'trap "" USR1; echo ran' </dev/null \
+		>"$BATS_TEST_TMPDIR/waited" 2>&1 3>&- &
+	background+=("$!")
+	for ((i = 0; i < 4; i++)); do
+		sleep 0.2
+		kill -USR1 "${background[-1]}"
+	done
+	wait "${background[-1]}" || true
+	! grep -q locked "$BATS_TEST_TMPDIR/waited" || { cat "$BATS_TEST_TMPDIR/waited"; false; }
+}
+
 @test "a lock from inside another sandbox does not leave placeholders behind" {
 	lock_for LOCK_SH 3
 	"$KODA_BIN" run true </dev/null

@@ -162,6 +162,66 @@ static void each_command_gets_another_look(void **state)
 	koda_sandbox_close(sandbox);
 }
 
+/* T-06. So does a link among what is denied. */
+static void denied_links_are_followed_anew(void **state)
+{
+	const char *root = koda_make_dir(*state, "project");
+	const char *link = koda_in(*state, "project/hidden");
+	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	struct koda_policy *policy = NULL;
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_error err = { 0 };
+
+	(void)koda_make_dir(*state, "project/first");
+	(void)koda_make_dir(*state, "project/second");
+	(void)koda_make_file(*state, "project/first/file", "1");
+	(void)koda_make_file(*state, "project/second/file", "2");
+	assert_int_equal(symlink("first", link), 0);
+	KODA_ASSERT_OK(koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, &err), err);
+	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENY_READ, link, strlen(link), &err), err);
+	options.policy = policy;
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	assert_int_not_equal(run_in(sandbox, "cat first/file"), 0);
+	assert_int_equal(run_in(sandbox, "cat second/file"), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("second", link), 0);
+	assert_int_not_equal(run_in(sandbox, "cat hidden/file"), 0);
+	assert_int_not_equal(run_in(sandbox, "cat second/file"), 0);
+	koda_sandbox_close(sandbox);
+	koda_policy_free(policy);
+}
+
+/* A command that is stopped goes on when it is told to, and is watched meanwhile. */
+static void a_command_can_be_stopped(void **state)
+{
+	const char *root = koda_make_dir(*state, "project");
+	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	const struct koda_command_options what = {
+		.shell = "while [ ! -e go ]; do sleep 0.05; done; "
+			 "touch done",
+		.stdio = { -1, -1, -1 }
+	};
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { 0 };
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &what, &command, &err), err);
+	assert_int_equal(koda_command_wait_for(command, 200, &outcome, &err), KODA_E_TIMEOUT);
+	KODA_ASSERT_OK(koda_command_signal(command, SIGSTOP, &err), err);
+	assert_int_equal(koda_command_wait_for(command, 200, &outcome, &err), KODA_E_TIMEOUT);
+	(void)koda_make_file(*state, "project/go", "");
+	assert_int_equal(koda_command_wait_for(command, 500, &outcome, &err), KODA_E_TIMEOUT);
+	assert_int_equal(access(koda_in(*state, "project/done"), F_OK), -1);
+	KODA_ASSERT_OK(koda_command_signal(command, SIGCONT, &err), err);
+	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_EXITED);
+	assert_int_equal(access(koda_in(*state, "project/done"), F_OK), 0);
+	koda_command_free(command);
+	koda_sandbox_close(sandbox);
+}
+
 static void *kill_it(void *arg)
 {
 	koda_command_kill(arg);
@@ -203,6 +263,8 @@ int main(void)
 		KODA_SCRATCH_TEST(all_in_one_project),
 		KODA_SCRATCH_TEST(another_thread_ends_it),
 		KODA_SCRATCH_TEST(each_command_gets_another_look),
+		KODA_SCRATCH_TEST(denied_links_are_followed_anew),
+		KODA_SCRATCH_TEST(a_command_can_be_stopped),
 	};
 
 	return KODA_TEST_RUN(tests);
