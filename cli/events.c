@@ -4,14 +4,21 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* How long a reader that takes nothing is waited for at the end. */
+#define LAST_NS 2000000000ULL
 
 static int fail_second(struct koda_error *err)
 {
@@ -94,7 +101,44 @@ int koda_cli_events_file(struct cli_events *events, const char *path, struct kod
 	return r;
 }
 
-/* A reader that went away does not end the command; there is nobody left to tell. */
+/* As much as there is room for now; what goes into a pipe at once if poll says that it is ready.
+ * The descriptor is shared with others, so it is not ours to make it non-blocking. */
+static ssize_t write_part(int fd, const char *bytes, size_t len)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLOUT };
+	size_t part = len < PIPE_BUF ? len : PIPE_BUF;
+	ssize_t n = send(fd, bytes, part, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n >= 0 || errno != ENOTSOCK)
+		return n;
+	if (poll(&polled, 1, 0) == 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(fd, bytes, part);
+}
+
+/* Writes what waits, as far as the reader takes it; a reader that went away does not end the
+ * command, there is nobody left to tell. */
+static void write_waiting(struct cli_events *events)
+{
+	while (events->fd >= 0 && events->written < events->waiting.len) {
+		ssize_t n = write_part(events->fd, events->waiting.ptr + events->written,
+				       events->waiting.len - events->written);
+
+		if (n >= 0)
+			events->written += (size_t)n;
+		else if (errno == EAGAIN)
+			return;
+		else if (errno != EINTR)
+			koda_fd_close(&events->fd);
+	}
+	events->waiting.len = 0;
+	events->written = 0;
+}
+
+/* Never waits: whoever calls this also watches the clock. Of what the reader does not take in time
+ * some is kept. */
 void koda_cli_write_event(void *ctx, const struct koda_event *event)
 {
 	struct cli_events *events = ctx;
@@ -103,8 +147,27 @@ void koda_cli_write_event(void *ctx, const struct koda_event *event)
 	events->ended = events->ended || event->type == KODA_EVENT_EXIT;
 	if (events->fd < 0 || koda_event_json(event, &line, NULL) < 0)
 		return;
-	if (koda_fd_write_all(events->fd, line, strlen(line), NULL) < 0)
-		koda_fd_close(&events->fd);
+	if ((events->waiting.len > CLI_EVENTS_KEPT && event->type != KODA_EVENT_EXIT) ||
+	    koda_buf_add(&events->waiting, line, strlen(line)) < 0)
+		events->lost++;
+	write_waiting(events);
+}
+
+/* At the end a reader that is only slow is waited for. */
+static void finish_writing(struct cli_events *events)
+{
+	uint64_t deadline = koda_clock_now() + LAST_NS;
+
+	write_waiting(events);
+	while (events->fd >= 0 && events->waiting.len > 0 && koda_clock_now() < deadline) {
+		struct pollfd polled = { .fd = events->fd, .events = POLLOUT };
+		size_t before = events->written;
+
+		(void)poll(&polled, 1, koda_clock_left_ms(deadline));
+		write_waiting(events);
+		if (events->written != before)
+			deadline = koda_clock_now() + LAST_NS;
+	}
 }
 
 void koda_cli_events_refused(struct cli_events *events, int code)
@@ -125,5 +188,15 @@ void koda_cli_events_refused(struct cli_events *events, int code)
 
 void koda_cli_events_clear(struct cli_events *events)
 {
+	char text[96];
+
+	finish_writing(events);
+	if (events->lost > 0) {
+		(void)snprintf(text, sizeof(text),
+			       CLI_PROGRAM ": %llu events are lost; their reader was too slow\n",
+			       (unsigned long long)events->lost);
+		(void)!koda_fd_write_all(STDERR_FILENO, text, strlen(text), NULL);
+	}
+	koda_buf_clear(&events->waiting);
 	koda_fd_close(&events->fd);
 }

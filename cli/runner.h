@@ -3,6 +3,7 @@
 #ifndef KODA_CLI_RUNNER_H
 #define KODA_CLI_RUNNER_H
 
+#include "base/buf.h"
 #include "cli.h"
 #include "run/event.h"
 
@@ -17,13 +18,20 @@ void koda_cli_release_signals(void);
 /* --- events.c --- */
 
 struct cli_events {
-	int fd;     /* owned; -1: nobody wants them */
-	bool ended; /* an exit event was written */
+	int fd;                  /* owned; -1: nobody wants them */
+	bool ended;              /* an exit event was written */
+	struct koda_buf waiting; /* for a reader that is slow */
+	size_t written;          /* of that */
+	uint64_t lost;           /* events that did not fit */
 };
+
+/* What is kept for a slow reader, and what the last event may need beyond it. */
+#define CLI_EVENTS_KEPT ((size_t)4 << 20)
+#define CLI_EVENTS_ROOM ((size_t)64 << 10)
 
 #define CLI_EVENTS_INIT                                                                            \
 	{                                                                                          \
-		.fd = -1                                                                           \
+		.fd = -1, .waiting = KODA_BUF_INIT(CLI_EVENTS_KEPT + CLI_EVENTS_ROOM)              \
 	}
 
 /* --events-fd N, --events FILE. Errors name the option. Fails: INVALID, SYS. */

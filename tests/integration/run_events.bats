@@ -132,3 +132,23 @@ deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_v
 	timeout 20 "$KODA_BIN" run --events fifo true </dev/null 2>/dev/null || status=$?
 	[[ $status -eq 125 && $(<target) == keep ]]
 }
+
+@test "a reader that takes nothing keeps neither the clock nor the end from coming" {
+	mkfifo "$BATS_TEST_TMPDIR/full"
+	exec 8<>"$BATS_TEST_TMPDIR/full"
+	status=0
+	timeout -s KILL 100 "$KODA_BIN" run --wall-time 2 --events-fd 8 -- python3 -c '
+import socket
+request = b"CONNECT nosuch.test:80 HTTP/1.1\r\nHost: nosuch.test:80\r\n\r\n"
+while True:
+    with socket.create_connection(("127.0.0.1", 3128)) as s:
+        s.sendall(request)
+        s.recv(100)
+' </dev/null >/dev/null 2>&1 || status=$?
+	# The pipe is full: what could be written was.
+	python3 -c '
+import fcntl, struct, sys, termios
+sys.exit(struct.unpack("i", fcntl.ioctl(8, termios.FIONREAD, bytes(4)))[0] < 32768)'
+	exec 8>&-
+	[[ $status -eq 124 ]] || { echo "status $status"; false; }
+}
