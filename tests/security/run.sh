@@ -11,7 +11,8 @@
 # tags: clause:NAME, or clause:none if it is about no clause; backend:native if it is about how that one
 # works, backend:view if about mounts or a network of the command's own, which Landlock alone lacks. On
 # another backend only tests run of which every clause is one that the backend claims, in the words of
-# koda-sandbox doctor, to enforce; the others are not counted. KODA_TEST_LACK names what the machine is
+# koda-sandbox doctor, to enforce; the others are not counted. needs:root and needs:user say who can try
+# it. KODA_TEST_LACK names what the machine is
 # to lack, as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
 set -euo pipefail
 
@@ -74,14 +75,17 @@ print(",".join("!" + tag for tag in tags))' "$1" "$((${#lack[@]} > 0))"
 }
 
 export KODA_PROGRAM=$KODA_BIN
-filter=() lack=()
+# Some acts are only root's to prepare, or only others' to try.
+tags='!needs:user' lack=()
+if [[ $as == as-user ]] || ((EUID != 0)); then
+	tags='!needs:root'
+fi
 if [[ ${KODA_TEST_LACK-} ]]; then
 	cp -- "$KODA_WITHOUT" "$base/without"
 	lack=("$base/without" "$KODA_TEST_LACK")
 fi
 if [[ ${KODA_TEST_BACKEND-} ]]; then
-	tags=$(unclaimed "$KODA_TEST_BACKEND") || skip_all "$KODA_TEST_BACKEND does not work here"
-	filter=(--filter-tags "$tags")
+	tags+=,$(unclaimed "$KODA_TEST_BACKEND") || skip_all "$KODA_TEST_BACKEND does not work here"
 	# Tests call the program in many ways; all of them are to use the backend. What it does not
 	# claim a person has to accept, which trust mode auto does not let anybody do.
 	KODA_BIN=$base/koda-sandbox
@@ -104,7 +108,7 @@ if [[ ${KODA_TEST_BACKEND-} ]]; then
 	export KODA_BIN
 fi
 status=0
-"${become[@]}" bats --formatter tap "${filter[@]}" "$file" >"$base/tap" || status=$?
+"${become[@]}" bats --formatter tap --filter-tags "$tags" "$file" >"$base/tap" || status=$?
 if [[ ${KODA_TEST_BACKEND-} ]] && grep -qx '1\.\.0' "$base/tap"; then
 	printf '1..0 # SKIP nothing that %s claims\n' "$KODA_TEST_BACKEND"
 else

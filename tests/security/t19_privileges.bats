@@ -57,3 +57,45 @@ teardown() {
 	fi
 	outside find-status-not Seccomp 2
 }
+
+# make HOW: a program with mode MODE appears in the project, by one of the calls that can do it.
+make_program() {
+	rm -f made other
+	touch other
+	run run_box python3 -c '
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+how, mode = sys.argv[1], int(sys.argv[2], 8)
+def check(r):
+    if r < 0:
+        raise OSError(ctypes.get_errno(), how)
+if how == "chmod": os.chmod("other", mode); os.rename("other", "made")
+elif how == "fchmod": f = os.open("made", os.O_CREAT | os.O_WRONLY, 0o755); os.fchmod(f, mode)
+elif how == "fchmodat2": os.rename("other", "made"); check(libc.syscall(452, -100, b"made", mode, 0))
+elif how == "open": os.umask(0); os.open("made", os.O_CREAT | os.O_WRONLY, mode)
+elif how == "mknod": os.umask(0); os.mknod("made", 0o100000 | mode)
+elif how == "tmpfile":
+    os.umask(0)
+    f = os.open(".", os.O_TMPFILE | os.O_WRONLY, mode)
+    os.link("/proc/self/fd/%d" % f, "made", src_dir_fd=0, follow_symlinks=True)
+elif how == "openat2":
+    import struct
+    how_arg = struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, mode, 0)
+    check(libc.syscall(437, -100, b"made", how_arg, 24))' "$1" "$2"
+}
+
+# bats test_tags=clause:privileges
+@test "no program is left behind that runs as its owner, or as its group" {
+	local how mode
+	for how in chmod fchmod fchmodat2 open mknod tmpfile openat2; do
+		for mode in 4755 2755 6711; do
+			make_program "$how" "$mode"
+			[[ ! -u made && ! -g made ]] || { echo "$how $mode: $output"; ls -l made; false; }
+		done
+	done
+	# Twin: the same calls make other programs, but for the one whose mode nobody sees.
+	for how in chmod fchmod fchmodat2 open mknod; do
+		make_program "$how" 755
+		[[ -x made ]] || { echo "$how: $output"; false; }
+	done
+}

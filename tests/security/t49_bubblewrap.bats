@@ -72,8 +72,8 @@ among() {
 	did_run native
 }
 
+# bats test_tags=needs:user
 @test "down the ladder: bubblewrap where only that may" {
-	is_root && skip 'for root the devices could then not be closed'
 	only_bubblewrap
 	for trust in plan safe auto; do
 		attempt --trust "$trust"
@@ -83,8 +83,8 @@ among() {
 	did_not_run 'user namespaces, which hold files, processes and network'
 }
 
+# bats test_tags=needs:root
 @test "root's devices cannot be closed then, and nothing runs" {
-	is_root || skip 'others own no devices'
 	only_bubblewrap
 	attempt
 	did_not_run 'user namespaces'
@@ -111,8 +111,8 @@ among() {
 	[[ -e $BATS_TEST_TMPDIR/planted ]]
 }
 
+# bats test_tags=needs:root
 @test "one that is not root's alone is not run" {
-	is_root || lacking 'root, to put one in its place'
 	cp /usr/bin/bwrap "$elsewhere/bwrap"
 	chmod 755 "$elsewhere/bwrap"
 	lack=(among "$elsewhere/bwrap")
@@ -127,8 +127,8 @@ among() {
 	did_not_run "bubblewrap is not root's alone"
 }
 
+# bats test_tags=needs:root
 @test "one that fails, is none or is too old is said in one line" {
-	is_root || lacking 'root, to put one in its place'
 	cp /bin/false "$elsewhere/false"
 	printf '#!/bin/sh\necho "bwrap: Unknown option --size" >&2\nexit 1\n' >"$elsewhere/script"
 	chmod 755 "$elsewhere/script"
@@ -142,8 +142,8 @@ among() {
 	did_run native
 }
 
+# bats test_tags=needs:root
 @test "without any, the ladder ends, and doctor says what to install" {
-	is_root || lacking 'root, to hide it'
 	mount -t tmpfs none "$elsewhere" || lacking 'a mount'
 	mkdir "$elsewhere/up" "$elsewhere/work"
 	mknod "$elsewhere/up/bwrap" c 0 0
@@ -225,8 +225,8 @@ among() {
 	did_run native
 }
 
+# bats test_tags=needs:user
 @test "T-34: no descriptor leaves a view that cannot be locked" {
-	is_root && skip 'there is none for root'
 	only_bubblewrap
 	mkdir -p sub/.git/hooks
 	for place in own sub/own "$project/sub/.git/own"; do
