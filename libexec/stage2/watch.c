@@ -127,11 +127,11 @@ static uint64_t sum_processes(uint64_t (*count)(const char *pid), uint64_t enoug
 /* /proc/PID/name as text; false if the process is gone or closed to us. */
 static bool read_about(const char *pid, const char *name, char *out, size_t size)
 {
-	char path[64];
+	char path[96];
 	ssize_t n;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/%s", pid, name);
+	(void)snprintf(path, sizeof(path), "/proc/%.60s/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, out, size - 1);
 	if (fd >= 0)
@@ -155,15 +155,40 @@ static uint64_t count_threads(const char *pid)
 	return threads ? threads : 1;
 }
 
-/* Everything resident, pages shared with others included. */
+/* "PID/task/TID" of a thread that has memory, in out. False if there is none: all have ended. */
+static bool find_thread(const char *pid, char *out, size_t size)
+{
+	char path[64];
+	char text[256];
+	const struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
+	dir = opendir(path);
+	while (!found && dir && (entry = next_entry(dir))) {
+		(void)snprintf(out, size, "%.20s/task/%.20s", pid, entry->d_name);
+		found = entry->d_name[0] != '.' && read_about(out, "statm", text, sizeof(text)) &&
+			strtoull(text, NULL, 10) > 0;
+	}
+	if (dir)
+		(void)closedir(dir);
+	return found;
+}
+
+/* Everything resident, pages shared with others included. A process whose first thread has ended
+ * says that it has nothing; its other threads know. */
 static uint64_t count_resident(const char *pid)
 {
+	char thread[64];
 	char text[256];
 	char *rest;
 
 	if (!read_about(pid, "statm", text, sizeof(text)))
 		return 0;
-	(void)strtoull(text, &rest, 10);
+	if (strtoull(text, &rest, 10) == 0 && find_thread(pid, thread, sizeof(thread)) &&
+	    read_about(thread, "statm", text, sizeof(text)))
+		(void)strtoull(text, &rest, 10);
 	return strtoull(rest, NULL, 10) * watched.page;
 }
 
@@ -179,7 +204,11 @@ static uint64_t field(const char *text, const char *name)
 static uint64_t count_share(const char *pid)
 {
 	char text[4096];
+	char thread[64];
 
+	if (read_about(pid, "statm", text, sizeof(text)) && strtoull(text, NULL, 10) == 0 &&
+	    find_thread(pid, thread, sizeof(thread)))
+		pid = thread;
 	if (read_about(pid, "smaps_rollup", text, sizeof(text)) && strstr(text, "\nPss_Anon:"))
 		return field(text, "\nPss_Anon:") + field(text, "\nPss_Shmem:") +
 		       field(text, "\nSwapPss:");

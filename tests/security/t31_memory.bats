@@ -98,6 +98,25 @@ fits() {
 	fits private 40 3
 }
 
+@test "a process whose first thread has ended" {
+	box=(--memory 64M)
+	run run_box python3 -c '
+import ctypes, mmap, os, sys, threading, time
+def fill():
+    block = mmap.mmap(-1, 300 << 20)
+    for at in range(0, len(block), 4096):
+        block[at] = 1
+    time.sleep(3)
+    os.write(1, b"filled\n")
+    os._exit(0)
+if os.fork():
+    os.wait()
+else:
+    threading.Thread(target=fill).start()
+    ctypes.CDLL(None).syscall(60, 0)'
+	[[ $status -eq 137 && $output != *filled* ]] || { echo "$status $output"; false; }
+}
+
 @test "nothing of it is left" {
 	box=(--memory 200M)
 	fill private 100 3 "$BATS_TEST_TMPDIR"
