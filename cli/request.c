@@ -119,6 +119,9 @@ static int check_operands(const struct cli_call *call, const struct request *req
 		return koda_cli_usage(call, err, "%s and --%s exclude each other",
 				      request->json ? "--json" : "--bwrap",
 				      request->seccomp ? "seccomp" : "bwrap");
+	if (request->bwrap && request->backend == KODA_BACKEND_LANDLOCK)
+		return koda_cli_usage(call, err,
+				      "--bwrap and --backend landlock exclude each other");
 	if (request->seccomp && !request->shell && optind >= call->argc)
 		return KODA_OK;
 	return koda_cli_need_command(call, request->shell, err);
