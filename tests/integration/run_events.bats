@@ -81,9 +81,9 @@ if not eval(sys.argv[2]):
 	inside --events "$events" true
 	told 'len(e) == 4'
 	inside --events /nonexistent/file true
-	says 125 --events
+	says 125 --events 'No such file or directory; name a file'
 	inside --events-fd 77 true
-	says 125 --events-fd
+	says 125 --events-fd 'Bad file descriptor; open it for writing'
 	inside --events-fd x true
 	says 125 --events-fd
 	inside --events a --events b true
