@@ -85,6 +85,8 @@ KODA_CHECK int koda_cli_print(const char *bytes, size_t len, struct koda_error *
 KODA_CHECK int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text);
 /* Names the outer place of an error: what was its field moves in front of the message. */
 void koda_cli_blame(struct koda_error *err, const char *format, ...) KODA_PRINTF(2, 3);
+/* Adds what helps to the end of the message, if it fits whole. */
+void koda_cli_advise(struct koda_error *err, const char *advice);
 
 /* --- input.c: policies from outside --- */
 

@@ -34,8 +34,14 @@ static int add_word(struct koda_buf *line, const char *word)
 	return r < 0 ? r : koda_buf_add(line, "'", 1);
 }
 
+enum answer {
+	ANSWER_NONE, /* there was nobody to ask */
+	ANSWER_NO,
+	ANSWER_YES
+};
+
 /* Asks on the terminal; anything but a yes is a no. */
-static bool approve(const struct request *request)
+static enum answer ask(const struct request *request)
 {
 	koda_auto_fd int tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
 	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(QUESTION_MAX);
@@ -52,21 +58,26 @@ static bool approve(const struct request *request)
 		r = add_word(&line, *arg);
 	if (tty < 0 || r < 0 || koda_buf_addf(&line, " ? [y/N] ") < 0 ||
 	    koda_fd_write_all(tty, line.ptr, line.len, NULL) < 0)
-		return false;
+		return ANSWER_NONE;
 	n = read(tty, answer, sizeof(answer));
-	return n > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+	return n > 0 && (answer[0] == 'y' || answer[0] == 'Y') ? ANSWER_YES : ANSWER_NO;
 }
 
 /* The policy's own word: forbid never runs, require needs someone's yes. */
 static int check_approval(const struct koda_policy *policy, const struct request *request,
 			  struct koda_error *err)
 {
+	enum answer answer;
+
 	switch (koda_policy_ask(policy)) {
 	case KODA_ASK_AUTO:
 		return KODA_OK;
 	case KODA_ASK_REQUIRE:
-		if (request->yes || approve(request))
+		answer = request->yes ? ANSWER_YES : ask(request);
+		if (answer == ANSWER_YES)
 			return KODA_OK;
+		if (answer == ANSWER_NO)
+			return koda_fail(err, KODA_E_DENIED, 0, "not approved");
 		return koda_fail(err, KODA_E_DENIED, 0,
 				 "needs an approval: answer yes on a terminal, or give --yes");
 	case KODA_ASK_FORBID:

@@ -48,8 +48,10 @@ static int open_number(struct cli_events *events, const char *arg, struct koda_e
 	/* Our own copy, which no child inherits. */
 	events->fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
 	if (events->fd < 0)
-		return koda_fail(err, KODA_E_SYS, errno, "not an open descriptor");
-	return KODA_OK;
+		r = koda_fail(err, KODA_E_SYS, errno, "not an open descriptor");
+	if (r < 0)
+		koda_cli_advise(err, "open it for writing, as 3> events.jsonl does for 3");
+	return r;
 }
 
 static int open_file(struct cli_events *events, const char *path, struct koda_error *err)
@@ -72,8 +74,13 @@ static int open_file(struct cli_events *events, const char *path, struct koda_er
 		events->fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		koda_fd_close(&low);
 	}
-	if (events->fd < 0 || fstat(events->fd, &st) < 0)
-		return koda_fail(err, KODA_E_SYS, errno, "cannot be written");
+	if (events->fd < 0 || fstat(events->fd, &st) < 0) {
+		int r = koda_fail(err, KODA_E_SYS, errno, "cannot be written");
+
+		koda_cli_advise(err, "name a file, and no link, in a directory that is there and "
+				     "that you may write");
+		return r;
+	}
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid()) {
 		koda_fd_close(&events->fd);
 		return koda_fail(err, KODA_E_DENIED, 0,

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 
+#include <errno.h>
 #include <koda/policy.h>
 #include <limits.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ int koda_cli_read_policy(int fd, const char *place, struct koda_policy **ret_pol
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX);
 	int r = koda_fd_read_all(fd, &text, err);
 
+	if (r == KODA_E_SYS && err->sys_errno == EBADF)
+		koda_cli_advise(err, "open it for reading, as 3< policy.json does for 3");
 	if (r == KODA_OK)
 		r = koda_policy_parse(text.ptr, text.len, ret_policy, err);
 	if (r < 0 && place)

@@ -348,7 +348,9 @@ static int find_cwd(const struct cli_shape *shape, struct cli_setup *setup, stru
 		r = koda_path_resolve(absolute, &resolved, err);
 	if (r == KODA_OK &&
 	    !koda_path_covers(koda_span_of(setup->site.root), koda_span_of(resolved)))
-		r = koda_fail(err, KODA_E_DENIED, 0, "is outside the project root");
+		r = koda_fail(err, KODA_E_DENIED, 0,
+			      "is outside the project root; name a directory below it, or another "
+			      "--root");
 	if (r == KODA_OK && shape->cwd && stat(resolved, &st) < 0)
 		r = koda_fail(err, KODA_E_SYS, errno, "cannot be entered");
 	else if (r == KODA_OK && shape->cwd && !S_ISDIR(st.st_mode))

@@ -49,3 +49,13 @@ void koda_cli_blame(struct koda_error *err, const char *format, ...)
 	if (inner.field[0])
 		koda_error_prefix(err, "%s: ", inner.field);
 }
+
+void koda_cli_advise(struct koda_error *err, const char *advice)
+{
+	size_t used = strlen(err->message);
+	size_t room = sizeof(err->message) - used;
+	int len = snprintf(err->message + used, room, "; %s", advice);
+
+	if (len < 0 || (size_t)len >= room)
+		err->message[used] = '\0';
+}

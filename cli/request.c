@@ -19,11 +19,22 @@ enum {
 
 static int take_backend(struct request *request, const char *name, struct koda_error *err)
 {
-	int r = koda_backend_parse(name, &request->backend, err);
+	int r = request->backend_given ? koda_fail(err, KODA_E_INVALID, 0, "can be given only once")
+				       : koda_backend_parse(name, &request->backend, err);
 
+	request->backend_given = true;
 	if (r < 0)
 		koda_cli_blame(err, "--backend");
 	return r;
+}
+
+/* Where nothing starts, nothing is told either. */
+static int take_events(struct request *request, int option, const char *arg, struct koda_error *err)
+{
+	if (request->purpose == TO_LIST)
+		return KODA_OK;
+	return option == OPT_EVENTS ? koda_cli_events_file(&request->events, arg, err)
+				    : koda_cli_events_fd(&request->events, arg, err);
 }
 
 static int take_option(const struct cli_call *call, struct request *request, int option,
@@ -34,6 +45,9 @@ static int take_option(const struct cli_call *call, struct request *request, int
 		if (request->shell)
 			return koda_cli_usage(call, err, "-c can be given only once");
 		request->shell = optarg;
+		return KODA_OK;
+	case '0':
+		request->null = true;
 		return KODA_OK;
 	case OPT_YES:
 		request->yes = true;
@@ -61,9 +75,8 @@ static int take_option(const struct cli_call *call, struct request *request, int
 	case CLI_OPT_OPAQUE:
 		return koda_strv_add(&request->opaque, optarg, err);
 	case OPT_EVENTS:
-		return koda_cli_events_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
-		return koda_cli_events_fd(&request->events, optarg, err);
+		return take_events(request, option, optarg, err);
 	default:
 		return koda_cli_shape_take(&request->shape, option, optarg, err);
 	}
@@ -119,6 +132,9 @@ static int check_operands(const struct cli_call *call, const struct request *req
 		return koda_cli_usage(call, err, "%s and --%s exclude each other",
 				      request->json ? "--json" : "--bwrap",
 				      request->seccomp ? "seccomp" : "bwrap");
+	if (request->bwrap && request->backend == KODA_BACKEND_LANDLOCK)
+		return koda_cli_usage(call, err,
+				      "--bwrap and --backend landlock exclude each other");
 	if (request->seccomp && !request->shell && optind >= call->argc)
 		return KODA_OK;
 	return koda_cli_need_command(call, request->shell, err);
@@ -144,10 +160,14 @@ static const struct option plan_options[] = { COMMON_OPTIONS,
 					      { "bwrap", no_argument, NULL, OPT_BWRAP },
 					      { "seccomp", no_argument, NULL, OPT_SECCOMP },
 					      { 0 } };
+static const struct option env_options[] = { COMMON_OPTIONS,
+					     { "null", no_argument, NULL, '0' },
+					     { 0 } };
 static const struct cli_syntax syntaxes[] = {
 	[TO_RUN] = { "+:c:h", run_options },
 	[TO_SHOW] = { "+:c:h", plan_options },
 	[TO_SHELL] = { "+:h", run_options },
+	[TO_LIST] = { "+:c:0h", env_options },
 };
 
 int koda_cli_request_read(const struct cli_call *call, struct request *request,

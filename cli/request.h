@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What run, shell and plan are asked for. */
+/* What run, shell, plan and env are asked for. */
 #ifndef KODA_CLI_REQUEST_H
 #define KODA_CLI_REQUEST_H
 
@@ -9,8 +9,9 @@
 
 enum purpose {
 	TO_RUN = 0,
-	TO_SHOW, /* koda-sandbox plan */
-	TO_SHELL /* koda-sandbox shell */
+	TO_SHOW,  /* koda-sandbox plan */
+	TO_SHELL, /* koda-sandbox shell */
+	TO_LIST   /* koda-sandbox env */
 };
 
 /* Strings are borrowed from the call. */
@@ -21,6 +22,7 @@ struct request {
 	struct koda_strv opaque; /* --opaque */
 	enum purpose purpose;
 	enum koda_backend_kind backend;
+	bool backend_given;
 	const char *shell; /* NULL: argv */
 	const char *const *argv;
 	const char *interactive[2]; /* argv of koda-sandbox shell */
@@ -30,6 +32,7 @@ struct request {
 	bool json;    /* the plan as that */
 	bool bwrap;   /* or as arguments of bubblewrap */
 	bool seccomp; /* of the plan only the filter */
+	bool null;    /* each variable ends with NUL */
 };
 
 #define CLI_REQUEST_INIT(what)                                                                     \

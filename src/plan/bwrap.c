@@ -212,6 +212,16 @@ static void close_own(struct writer *w)
 	}
 }
 
+/* A plan that grants instead of making a view would come out as a sandbox with everything open. */
+static bool has_view(const struct koda_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->lines[i].op.kind == KODA_OP_SCRATCH ||
+		    plan->lines[i].op.kind == KODA_OP_SOCKET)
+			return false;
+	return true;
+}
+
 int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	/* The first process inside is ours and reaps; it has no parent there to outlive. */
@@ -222,6 +232,10 @@ int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out, struct k
 					     "--as-pid-1",     "--die-with-parent" };
 	struct writer w = { .out = out, .plan = plan };
 
+	if (!has_view(plan))
+		return koda_fail(err, KODA_E_INVALID, 0,
+				 "bubblewrap has no words for a plan of the backend landlock; plan "
+				 "for another");
 	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
 		put(&w, frame[i]);
 	put_bind(&w, "--ro-bind", "/");

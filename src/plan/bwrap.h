@@ -14,7 +14,8 @@
 
 /* Appends the arguments, each with its NUL. What needs contents is given descriptors, as
  * wire/bwrap.h has them. A link that the plan pins is left alone: bubblewrap cannot hold it, and
- * whoever admits the plan knows. Fails: LIMIT, NOMEM. */
+ * whoever admits the plan knows. A plan that has no view, as of the backend landlock, is refused.
+ * Fails: INVALID, LIMIT, NOMEM. */
 KODA_CHECK int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out,
 			       struct koda_error *err);
 

@@ -25,7 +25,8 @@ void koda_admit_relax(const struct koda_policy *policy, struct koda_findings *fi
 koda_clauses koda_admit_unneeded(const struct koda_plan *plan);
 void koda_admit_forgo(koda_clauses unneeded, struct koda_findings *findings);
 
-/* Fails: UNSUPPORTED, naming the first clause that is neither held nor accepted and its remedy. */
+/* Fails: UNSUPPORTED, naming the first clause that is neither held nor accepted with its remedy,
+ * and the others by name. */
 KODA_CHECK int koda_admit(enum koda_trust trust, const struct koda_findings *findings,
 			  koda_clauses accepted, struct koda_error *err);
 

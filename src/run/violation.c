@@ -4,8 +4,11 @@
 #include "base/path.h"
 #include "base/show.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const texts[] = {
 #define VIOLATION_TEXT(name, json, text) [KODA_VIOLATION_##name] = (text),
@@ -80,20 +83,35 @@ int koda_violations_print(const struct koda_violations *violations, struct koda_
 	return r < 0 ? r : koda_buf_addf(out, "</sandbox_violations>\n");
 }
 
+/* What a refusal was about. */
+enum act {
+	ACT_ANY,   /* reading or writing */
+	ACT_WRITE, /* nothing else is refused so */
+	ACT_UNSURE /* and ordinary permissions refuse with the same word */
+};
+
 /* What the kernel says when it refuses, in the C locale's words. */
-static const char *const refusals[] = { "Read-only file system", "Permission denied",
-					"Operation not permitted", "Device or resource busy" };
+static const struct {
+	const char *text;
+	enum act act;
+} refusals[] = {
+	{ "Read-only file system", ACT_WRITE },
+	{ "Permission denied", ACT_UNSURE },
+	{ "Operation not permitted", ACT_ANY },
+	{ "Device or resource busy", ACT_WRITE },
+};
 
 /* The part of the line before the refusal, or false. */
-static bool find_refusal(struct koda_span line, struct koda_span *ret_before, bool *ret_is_write)
+static bool find_refusal(struct koda_span line, struct koda_span *ret_before, enum act *ret_act)
 {
 	for (size_t i = 0; i < KODA_ARRAY_LEN(refusals); i++) {
-		const char *at = memmem(line.ptr, line.len, refusals[i], strlen(refusals[i]));
+		const char *at =
+			memmem(line.ptr, line.len, refusals[i].text, strlen(refusals[i].text));
 
 		if (!at)
 			continue;
 		*ret_before = (struct koda_span){ line.ptr, (size_t)(at - line.ptr) };
-		*ret_is_write = i == 0 || i == 3;
+		*ret_act = refusals[i].act;
 		return true;
 	}
 	return false;
@@ -156,17 +174,56 @@ static char *to_path(struct koda_span word, const char *cwd)
 	return path;
 }
 
-/* Do the rules deny it? Writing is asked for first: most refusals are of that. */
-static bool is_denied(const struct koda_reader *reader, const char *path, bool is_write,
+/* Does the word speak of a change? */
+static bool tells_of_write(struct koda_span word)
+{
+	static const char *const stems[] = { "chang", "creat", "delete", "link",   "lock",
+					     "mkdir", "mov",   "overwr", "remov",  "renam",
+					     "tee",   "touch", "trunc",  "unlink", "writ" };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(stems); i++)
+		if (word.len >= strlen(stems[i]) &&
+		    memcmp(word.ptr, stems[i], strlen(stems[i])) == 0)
+			return true;
+	return false;
+}
+
+static size_t count_of_write(struct koda_span line)
+{
+	struct koda_span word;
+	size_t count = 0;
+	bool quoted;
+
+	while (next_word(&line, &word, &quoted))
+		count += !quoted && tells_of_write(word);
+	return count;
+}
+
+/* What does not exist can only have been created. What the host has where a command has something
+ * of its own is nobody's business inside: there it is never said to be missing. */
+static bool is_missing(const char *path)
+{
+	static const char *const own[] = { "/dev", "/proc", "/run", "/tmp", "/var/tmp" };
+	struct stat st;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(own); i++)
+		if (koda_path_covers(koda_span_of(own[i]), koda_span_of(path)))
+			return false;
+	return fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
+	       errno == ENOENT;
+}
+
+/* Do the rules deny it? */
+static bool is_denied(const struct koda_reader *reader, const char *path, enum act act,
 		      struct koda_noted *noted, struct koda_verdict *ret_verdict)
 {
 	*ret_verdict = koda_rules_read(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_READ;
-	if (!is_write && ret_verdict->answer == KODA_DENY)
+	if (act != ACT_WRITE && ret_verdict->answer == KODA_DENY)
 		return true;
 	*ret_verdict = koda_rules_write(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_WRITE;
-	return ret_verdict->answer == KODA_DENY;
+	return ret_verdict->answer == KODA_DENY && (act != ACT_UNSURE || is_missing(path));
 }
 
 /* A whole line of an error stream. */
@@ -175,25 +232,33 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 	struct koda_noted noted = { .source = KODA_SOURCE_STDERR };
 	struct koda_verdict verdict;
 	struct koda_span before;
+	struct koda_span rest = line;
 	struct koda_span word;
 	char rule[512];
-	bool is_write;
+	enum act act;
+	size_t telling;
 	bool quoted;
 
-	if (!find_refusal(line, &before, &is_write))
+	if (!find_refusal(line, &before, &act))
 		return;
-	while (next_word(&line, &word, &quoted)) {
+	telling = count_of_write(line);
+	while (next_word(&rest, &word, &quoted)) {
 		koda_auto_free char *path = NULL;
+		enum act meant = act;
 		bool last = word.ptr + word.len + 2 == before.ptr + before.len;
 
 		/* Any word could name a file; these are meant to. */
 		if (!quoted && !last && !memchr(word.ptr, '/', word.len))
 			continue;
+		/* A name says nothing about what is done to it. */
+		if (act == ACT_UNSURE && telling > (!quoted && tells_of_write(word)))
+			meant = ACT_ANY;
 		path = to_path(word, reader->cwd);
-		if (!path || !is_denied(reader, path, is_write, &noted, &verdict))
+		if (!path || !is_denied(reader, path, meant, &noted, &verdict))
 			continue;
-		(void)snprintf(rule, sizeof(rule), "%s %.*s", koda_why_name(verdict.why),
-			       (int)verdict.rule.len, verdict.rule.len ? verdict.rule.ptr : "");
+		(void)snprintf(rule, sizeof(rule), "%s%s%.*s", koda_why_name(verdict.why),
+			       verdict.rule.len ? " " : "", (int)verdict.rule.len,
+			       verdict.rule.len ? verdict.rule.ptr : "");
 		noted.target = path;
 		noted.rule = rule;
 		reader->found(reader->ctx, &noted);

@@ -253,9 +253,9 @@ bad_text() {
 
 @test "descriptors that cannot be read" {
 	koda policy show --policy-fd 9 9<&-
-	refuses '--policy-fd 9: ' 'Bad file descriptor'
+	refuses '--policy-fd 9: ' 'Bad file descriptor; open it for reading'
 	koda policy show --narrow-fd 9 9<&-
-	refuses '--narrow-fd 9: ' 'Bad file descriptor'
+	refuses '--narrow-fd 9: ' 'Bad file descriptor; open it for reading'
 	koda policy check --policy-fd 9 read / 9>"$BATS_TEST_TMPDIR/write-only"
 	refuses '--policy-fd 9: ' 'Bad file descriptor'
 	koda policy compose - good.json <&-

@@ -197,7 +197,7 @@ has_no() {
 	koda env --cwd .. -c ls
 	refuses "--cwd .." "outside"
 	koda env --cwd /etc -c ls
-	refuses "--cwd /etc" "outside"
+	refuses "--cwd /etc" "outside" 'another --root'
 	koda env --cwd nosuch -c ls
 	refuses "--cwd nosuch" "No such file or directory"
 	: >"$project/file"
@@ -244,4 +244,37 @@ has_no() {
 	[[ $status -eq 0 ]]
 	has PATH=/bin
 	has LANG=
+}
+
+@test "every option of run is one of env" {
+	environment --backend native --trust safe --accept network --yes --no-tty --opaque example.org \
+		--events "$BATS_TEST_TMPDIR/none/events" --events-fd 77 -c ls
+	has TMPDIR=/tmp
+	koda env --backend tent -c ls
+	refuses "'tent' is no backend"
+	koda env --backend native --backend native -c ls
+	refuses '--backend: can be given only once'
+}
+
+@test "a sandbox without namespaces has its temporary directory elsewhere" {
+	export TMP=/x
+	environment --backend landlock -c ls
+	grep -qE '^TMPDIR=/tmp/[^/]+$' "$BATS_TEST_TMPDIR/out"
+	directory=$(sed -n 's/^TMPDIR=//p' "$BATS_TEST_TMPDIR/out")
+	has "TMP=$directory"
+	[[ ! -e $directory ]]
+	# But for that name it is what such a command gets.
+	sed "s|$directory|/tmp/*|" "$BATS_TEST_TMPDIR/out" >"$BATS_TEST_TMPDIR/said"
+	koda run --backend landlock --trust safe --yes --accept missing_names --accept private_dirs \
+		--accept second_layer /usr/bin/env
+	directory=$(sed -n 's/^TMPDIR=//p' "$BATS_TEST_TMPDIR/out")
+	sort "$BATS_TEST_TMPDIR/out" | sed "s|$directory|/tmp/*|" | diff - "$BATS_TEST_TMPDIR/said"
+}
+
+@test "without a sandbox it says so" {
+	environment --trust safe --no-sandbox -c ls
+	has TMPDIR=/tmp
+	has_no KODA_SANDBOX HTTP_PROXY https_proxy
+	koda env --no-sandbox -c ls
+	refuses '--no-sandbox needs --trust safe'
 }

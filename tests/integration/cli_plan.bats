@@ -80,6 +80,8 @@ PY
 	refuses "unknown option '--seccomp'"
 	koda plan --json --seccomp
 	refuses 'exclude each other'
+	koda plan --bwrap --backend landlock -c true
+	refuses '--bwrap and --backend landlock exclude each other'
 	koda plan --json
 	refuses 'needs -c COMMAND or a program'
 	koda plan --trust safe --no-sandbox -c true

@@ -142,6 +142,8 @@ PY
 	refuses '--trust safe or --trust plan'
 	inside --trust safe --no-sandbox --backend native true
 	refuses 'exclude each other'
+	inside --backend native --backend native true
+	refuses '--backend: can be given only once'
 	inside --trust safe --no-sandbox --tty true
 	refuses 'exclude each other'
 	koda shell --trust safe --no-sandbox

@@ -291,7 +291,7 @@ PY
 @test "an approval on the terminal" {
 	status=0
 	shown=$(on_terminal n --trust safe touch ran) || status=$?
-	[[ $status -eq 125 && $shown == *"touch"*"[y/N]"* && ! -e ran ]]
+	[[ $status -eq 125 && $shown == *"touch"*"[y/N]"*'koda-sandbox: not approved'* && ! -e ran ]]
 	status=0
 	shown=$(on_terminal '' --trust safe touch ran) || status=$?
 	[[ $status -eq 125 && ! -e ran ]]

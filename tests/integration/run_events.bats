@@ -81,9 +81,9 @@ if not eval(sys.argv[2]):
 	inside --events "$events" true
 	told 'len(e) == 4'
 	inside --events /nonexistent/file true
-	says 125 --events
+	says 125 --events 'No such file or directory; name a file'
 	inside --events-fd 77 true
-	says 125 --events-fd
+	says 125 --events-fd 'Bad file descriptor; open it for writing'
 	inside --events-fd x true
 	says 125 --events-fd
 	inside --events a --events b true
@@ -101,11 +101,23 @@ if not eval(sys.argv[2]):
 deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_violations>' ]] ||
 		{ show_result; false; }
 	told '[(x["kind"], x["source"]) for x in e[1:-1]] == [("file_write", "stderr")] * 3'
-	told 'e[1]["target"] == "/etc/koda-x" and e[1]["rule"].startswith("default") and "touch" in e[1]["command"]'
+	told 'e[1]["target"] == "/etc/koda-x" and e[1]["rule"] == "default" and "touch" in e[1]["command"]'
 	inside -c 'touch /etc/koda-x; true'
 	[[ $status -eq 0 && $stderr != *sandbox_violations* ]] || { show_result; false; }
 	inside -c 'echo "cat: /nowhere: No such file" >&2; false'
 	[[ $stderr != *sandbox_violations* ]]
+}
+
+@test "denials: a file that its own mode closes is no denial, writing to it is" {
+	echo x >closed
+	chmod 000 closed
+	inside --read-only -c 'cat closed; exit 5'
+	[[ $status -eq 5 && $stderr == *'Permission denied' ]] || { show_result; false; }
+	inside --backend landlock --trust plan --yes --accept private_dirs --accept second_layer \
+		-c 'cat /proc/self/status; exit 5'
+	[[ $status -eq 5 && $stderr == *'Permission denied' ]] || { show_result; false; }
+	inside --read-only -c 'echo y >closed; exit 5'
+	[[ $status -eq 5 && $stderr == *"deny file-write* $project/closed"* ]] || { show_result; false; }
 }
 
 @test "with standard output closed, events and output stay apart" {

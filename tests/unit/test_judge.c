@@ -264,6 +264,35 @@ static void a_refusal_names_clause_reason_and_cure(void **state)
 	assert_string_equal(err.message, "reason; cure, or run with --accept network");
 }
 
+static void a_refusal_names_all_that_is_missing(void **state)
+{
+	struct koda_findings findings = all_but(KODA_CLAUSE_NETWORK, KODA_GRIP_EMULATED);
+	char reason[240];
+	struct koda_error err = { 0 };
+
+	(void)state;
+	findings.of[KODA_CLAUSE_SOCKETS] = (struct koda_finding){ KODA_GRIP_REFUSED, "why", "how" };
+	findings.of[KODA_CLAUSE_MEMORY] = (struct koda_finding){ KODA_GRIP_REFUSED, "no", "no" };
+	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_SAFE, &findings, 0, &err), err);
+	assert_string_equal(err.field, "sockets");
+	assert_string_equal(err.message, "why; how, or run with --accept sockets --accept network");
+	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_AUTO, &findings, 0, &err), err);
+	assert_string_equal(err.message, "why; how; not held either: network");
+	/* The list is what is needed next; the reasons can be had from doctor. */
+	memset(reason, 'x', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	findings.of[KODA_CLAUSE_SOCKETS].why = reason;
+	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_SAFE, &findings, 0, &err), err);
+	assert_string_equal(
+		err.message,
+		"see koda-sandbox doctor, or run with --accept sockets --accept network");
+	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
+		findings.of[i] = (struct koda_finding){ KODA_GRIP_REFUSED, reason, "how" };
+	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_PLAN, &findings, 0, &err), err);
+	assert_non_null(strstr(err.message, "see koda-sandbox doctor"));
+	assert_null(strstr(err.message, "--accept"));
+}
+
 static void auto_accepts_nothing(void **state)
 {
 	struct koda_findings findings = all_but(KODA_CLAUSE_NETWORK, KODA_GRIP_ENFORCED);
@@ -355,6 +384,7 @@ int main(void)
 		cmocka_unit_test(without_bubblewrap_there_is_no_such_sandbox),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
+		cmocka_unit_test(a_refusal_names_all_that_is_missing),
 		cmocka_unit_test(auto_accepts_nothing),
 		cmocka_unit_test(binding_counts_only_if_forbidden),
 		cmocka_unit_test(names_are_read_back),

@@ -93,6 +93,16 @@ static void messages_of_programs(void **state)
 		  "deny file-write* /srv/app/.envrc\n" },
 		{ "sh: 1: cannot create ../.envrc: Permission denied\n",
 		  "deny file-write* /srv/app/.envrc\n" },
+		{ "sh: 1: cannot create /etc/passwd: Permission denied\n",
+		  "deny file-write* /etc/passwd\n" },
+		{ "tee: /etc/passwd: Permission denied\n", "deny file-write* /etc/passwd\n" },
+		{ "truncate: cannot open '/etc/passwd' for writing: Permission denied\n",
+		  "deny file-write* /etc/passwd\n" },
+		{ "chmod: changing permissions of '/etc/passwd': Operation not permitted\n",
+		  "deny file-write* /etc/passwd\n" },
+		/* It is not there, so nobody wanted to read it. */
+		{ "bash: line 1: /etc/nobody-has-this: Permission denied\n",
+		  "deny file-write* /etc/nobody-has-this\n" },
 	};
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++)
@@ -104,9 +114,27 @@ static void messages_that_the_rules_do_not_confirm(void **state)
 	expect(*state, "cat: /etc/shadow: No such file or directory\n", "");
 	expect(*state, "touch: cannot touch '/srv/app/f': Permission denied\n", "");
 	expect(*state, "ssh: Permission denied (publickey)\n", "");
+	/* Ordinary permissions refuse with the same word, and so does reading. */
+	expect(*state, "cat: /etc/passwd: Permission denied\n", "");
+	expect(*state, "cat: '/etc/passwd': Permission denied\n", "");
+	expect(*state, "grep: /proc/self/status: Permission denied\n", "");
+	expect(*state, "cat: /proc/created: Permission denied\n", "");
+	expect(*state, "cat: created: Permission denied\n", "");
+	expect(*state, "cat: ../../../proc/tee: Permission denied\n", "");
 	expect(*state, "Permission denied\n", "");
 	expect(*state, "x: '': Permission denied\n", "");
 	expect(*state, "\n\n", "");
+}
+
+static void the_rule_without_a_text_is_one_word(void **state)
+{
+	struct box *box = *state;
+
+	expect(box, "touch: cannot touch '/etc/x': Read-only file system\n",
+	       "deny file-write* /etc/x\n");
+	assert_string_equal(box->found.list[0].rule, "default");
+	expect(box, "cat: /secret/key: Permission denied\n", "deny file-read* /secret/key\n");
+	assert_string_equal(box->found.list[0].rule, "fs.deny_read /secret");
 }
 
 static void once_each_and_across_pieces(void **state)
@@ -186,6 +214,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(messages_of_programs, open_box, close_box),
 		cmocka_unit_test_setup_teardown(messages_that_the_rules_do_not_confirm, open_box,
+						close_box),
+		cmocka_unit_test_setup_teardown(the_rule_without_a_text_is_one_word, open_box,
 						close_box),
 		cmocka_unit_test_setup_teardown(once_each_and_across_pieces, open_box, close_box),
 		cmocka_unit_test_setup_teardown(a_last_line_without_its_end, open_box, close_box),
