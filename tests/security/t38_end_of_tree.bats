@@ -116,6 +116,44 @@ gone_with() {
 	gone_with init
 }
 
+# A large one takes longer than the runner waits for the guardian, which it then kills.
+@test "T-22: the temporary directory goes, even if the guardian does before it is empty" {
+	local i init guardian runner dir
+	"$KODA_BIN" run "${fence[@]}" --wall-time 120 -- python3 -c '
+import os, time
+top = os.environ["TMPDIR"]
+for i in range(200):
+    os.mkdir(f"{top}/{i}")
+    for j in range(200):
+        open(f"{top}/{i}/{j}", "w").close()
+with open("new", "w") as f:
+    f.write(top)
+os.rename("new", "up")
+while not os.path.exists("go"):
+    time.sleep(0.01)' >/dev/null 2>&1 3>&- &
+	runner=$!
+	background+=("$runner")
+	for ((i = 0; i < 3000; i++)); do
+		[[ -e up ]] && break
+		sleep 0.02
+	done
+	dir=$(<up)
+	read -r guardian _ <"/proc/$runner/task/$runner/children" || true
+	[[ $guardian && $(find "$dir" -mindepth 1 -maxdepth 1 | wc -l) -eq 200 ]]
+	: >go
+	# It has begun; some of it is left.
+	for ((i = 0; i < 3000; i++)); do
+		[[ $(find "$dir" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) -lt 200 ]] && break
+		sleep 0.01
+	done
+	kill -KILL "$guardian" 2>/dev/null || true
+	for ((i = 0; i < 3000; i++)); do
+		[[ -e $dir ]] || break
+		sleep 0.02
+	done
+	[[ ! -e $dir ]]
+}
+
 @test "a command that forks as fast as it can ends" {
 	# What the kernel refuses goes on until the wall time; what it lets root do is ended by init.
 	run "$KODA_BIN" run "${fence[@]}" --wall-time 3 --max-procs 300 -- \
