@@ -39,6 +39,11 @@ static struct koda_finding find_obstacle(const struct koda_machine *machine)
 			"there is no seccomp user notification, which holds connections, "
 			"sockets, and modes and times of files",
 			"use a kernel of version 5.13 or later, and no filter that hides it");
+	if (machine->no_children)
+		return koda_refused(
+			"the kernel does not list the children of a process, by which they are "
+			"counted and ended",
+			"mount /proc, and use a kernel that is built with CONFIG_PROC_CHILDREN");
 	if (machine->landlock_abi >= ABI_MOVES)
 		return koda_enforced("");
 	if (machine->landlock_abi > 0)

@@ -206,6 +206,34 @@ time.sleep(20)" &
 	[[ $status -ne 0 && $output == *'memory limit'* ]]
 }
 
+# Where /proc hides processes, one that has closed itself to others shows neither memory nor children.
+@test "who cannot be counted does not go on" {
+	is_root || skip 'only root can mount such a /proc'
+	cat >"$BATS_TEST_TMPDIR/hiding" <<-'EOF'
+		import ctypes, os, sys, time
+		if sys.argv[1] == "hidden":
+		    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+		    os.fork()
+		time.sleep(1.5)
+		open("survived", "w").close()
+	EOF
+	chmod 755 "$BATS_TEST_TMPDIR/hiding"
+	mkdir free
+	chown -R 65534:65534 "$HOME" && chmod 711 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+	for how in hidden seen; do
+		run unshare --mount --pid --fork sh -c '
+			mount -t proc -o hidepid=2 proc /proc && cd free &&
+			exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"' sh \
+			"$KODA_BIN" run "${fence[@]}" --wall-time 60 -- python3 "$BATS_TEST_TMPDIR/hiding" "$how"
+		echo "$how: $status $output"
+		if [[ $how == hidden ]]; then
+			[[ $status -ne 0 && $output == *'hides from being counted'* && ! -e free/survived ]]
+		else
+			[[ $status -eq 0 && -e free/survived ]]
+		fi
+	done
+}
+
 @test "the command cannot end, stop or trace those who watch it" {
 	run run_box python3 -c '
 import os, signal
