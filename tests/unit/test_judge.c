@@ -212,26 +212,6 @@ static void without_bubblewrap_there_is_no_such_sandbox(void **state)
 	}
 }
 
-/* Processes that cannot be listed can neither be counted nor, one by one, be ended. */
-static void without_a_list_of_children_landlock_does_not_do(void **state)
-{
-	struct koda_machine machine = good;
-	struct koda_findings findings;
-	bool usable;
-
-	(void)state;
-	(void)judge(&koda_backend_landlock, machine, &usable);
-	assert_true(usable);
-	machine.no_children = true;
-	findings = judge(&koda_backend_landlock, machine, &usable);
-	assert_false(usable);
-	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
-		assert_int_equal(findings.of[i].grip, KODA_GRIP_REFUSED);
-	assert_non_null(strstr(findings.of[0].remedy, "CONFIG_PROC_CHILDREN"));
-	(void)judge(&koda_backend_native, machine, &usable);
-	assert_true(usable);
-}
-
 /* --- admission --- */
 
 static struct koda_findings all_but(enum koda_clause clause, enum koda_grip grip)
@@ -373,7 +353,6 @@ int main(void)
 		cmocka_unit_test(no_sandbox_claims_nothing),
 		cmocka_unit_test(bubblewrap_holds_all_but_links),
 		cmocka_unit_test(without_bubblewrap_there_is_no_such_sandbox),
-		cmocka_unit_test(without_a_list_of_children_landlock_does_not_do),
 		cmocka_unit_test(every_clause_of_containment_counts),
 		cmocka_unit_test(a_refusal_names_clause_reason_and_cure),
 		cmocka_unit_test(auto_accepts_nothing),
