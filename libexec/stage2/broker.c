@@ -50,22 +50,28 @@ bool koda_asked_holds(const struct asked *asked)
 	return ioctl(broker.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &asked->id) == 0;
 }
 
-bool koda_asked_copy(const struct asked *asked, uint64_t at, void *out, size_t len)
+/* A process that has closed itself to others has nobody to do it for it. */
+static int refusal(void)
+{
+	return errno == EPERM ? -EACCES : -errno;
+}
+
+int koda_asked_copy(const struct asked *asked, uint64_t at, void *out, size_t len)
 {
 	struct iovec ours = { out, len };
 	struct iovec theirs = { (void *)(uintptr_t)at, len };
+	ssize_t n = process_vm_readv(asked->thread, &ours, 1, &theirs, 1, 0);
 
-	return process_vm_readv(asked->thread, &ours, 1, &theirs, 1, 0) == (ssize_t)len;
+	if (n < 0)
+		return refusal();
+	return (size_t)n == len ? 0 : -EFAULT;
 }
 
 int koda_asked_fd(const struct asked *asked, int number)
 {
 	int fd = (int)syscall(SYS_pidfd_getfd, asked->pidfd, number, 0);
 
-	if (fd >= 0)
-		return fd;
-	/* A process that has closed itself to others has nobody to do it for it. */
-	return errno == EPERM ? -EACCES : -errno;
+	return fd >= 0 ? fd : refusal();
 }
 
 /* "/proc/self/fd/5" is about the process's own descriptor, not about ours. */

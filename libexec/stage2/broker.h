@@ -45,8 +45,8 @@ struct asked {
 
 /* The call still waits, so its process is still the one that was looked at. */
 bool koda_asked_holds(const struct asked *asked);
-/* From the process's memory; false if it is not there. */
-bool koda_asked_copy(const struct asked *asked, uint64_t at, void *out, size_t len);
+/* From the process's memory: 0, or a negative errno. */
+int koda_asked_copy(const struct asked *asked, uint64_t at, void *out, size_t len);
 /* A duplicate of one of its descriptors, or a negative errno. */
 int koda_asked_fd(const struct asked *asked, int number);
 /* A place (O_PATH) as the process names it, or a negative errno. */

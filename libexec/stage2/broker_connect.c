@@ -235,8 +235,9 @@ long koda_broker_connect(const struct asked *asked)
 	if (len < (int)sizeof(sa_family_t) || (size_t)len > sizeof(address))
 		return -EINVAL;
 	memset(&address, 0, sizeof(address));
-	if (!koda_asked_copy(asked, asked->args[1], &address, (size_t)len))
-		return -EFAULT;
+	r = koda_asked_copy(asked, asked->args[1], &address, (size_t)len);
+	if (r < 0)
+		return r;
 	fd = koda_asked_fd(asked, (int)asked->args[0]);
 	if (fd < 0)
 		return fd;

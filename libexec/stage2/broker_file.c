@@ -10,29 +10,31 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #define PATH_BYTES 4096
 #define PAGE       4096
 
-/* A text up to its NUL. It may end just before memory that is not there. */
-static bool copy_text(const struct asked *asked, uint64_t at, char *out)
+/* A text up to its NUL: 0, or a negative errno. It may end just before memory that is not there. */
+static int copy_text(const struct asked *asked, uint64_t at, char *out)
 {
 	size_t len = 0;
 
 	while (len < PATH_BYTES) {
 		size_t step = PAGE - (size_t)((at + len) % PAGE);
+		int r;
 
 		step = step < PATH_BYTES - len ? step : PATH_BYTES - len;
-		if (!koda_asked_copy(asked, at + len, out + len, step))
-			return false;
-		for (size_t i = len; i < len + step; i++)
-			if (out[i] == '\0')
-				return true;
+		r = koda_asked_copy(asked, at + len, out + len, step);
+		if (r < 0)
+			return r;
+		if (memchr(out + len, '\0', step))
+			return 0;
 		len += step;
 	}
-	return false;
+	return -ENAMETOOLONG;
 }
 
 /* What a call is about: a descriptor, or a path below one. */
@@ -45,11 +47,13 @@ struct subject {
 static int open_subject(const struct asked *asked, const struct subject *subject)
 {
 	char path[PATH_BYTES];
+	int r;
 
 	if (subject->path == 0)
 		return koda_asked_fd(asked, subject->dirfd);
-	if (!copy_text(asked, subject->path, path))
-		return -EFAULT;
+	r = copy_text(asked, subject->path, path);
+	if (r < 0)
+		return r;
 	if (path[0])
 		return koda_asked_open(asked, subject->dirfd, path,
 				       !(subject->flags & AT_SYMLINK_NOFOLLOW));
@@ -75,9 +79,10 @@ static long change_mode(int fd, mode_t mode)
 static long change_times(const struct asked *asked, int fd, uint64_t at)
 {
 	struct timespec times[2];
+	int r = at != 0 ? koda_asked_copy(asked, at, times, sizeof(times)) : 0;
 
-	if (at != 0 && !koda_asked_copy(asked, at, times, sizeof(times)))
-		return -EFAULT;
+	if (r < 0)
+		return r;
 	return syscall(SYS_utimensat, fd, "", at != 0 ? times : NULL, AT_EMPTY_PATH) < 0 ? -errno
 											 : 0;
 }

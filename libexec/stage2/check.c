@@ -8,6 +8,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -131,12 +133,27 @@ static void check_filter(void)
 		koda_stage2_fail("self-check: the system-call filter does not answer", "", errno);
 }
 
+/* A name that nobody has: to find one already there would say nothing. */
+static const char *canary_name(void)
+{
+	static char name[32];
+	uint32_t number;
+
+	if (name[0] == '\0') {
+		if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+			koda_stage2_fail("self-check: no random bytes", "", errno);
+		(void)snprintf(name, sizeof(name), ".koda-canary-%08" PRIx32, number);
+	}
+	return name;
+}
+
 static void check_denied_write(const char *dir)
 {
 	char path[4096 + 32];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/.koda-canary", strcmp(dir, "/") == 0 ? "" : dir);
+	(void)snprintf(path, sizeof(path), "%s/%s", strcmp(dir, "/") == 0 ? "" : dir,
+		       canary_name());
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		(void)unlink(path);
@@ -167,12 +184,12 @@ static void check_no_socket(const char *dir)
 
 	if (at < 0 && errno == ENOTDIR)
 		return;
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/.koda-canary",
-		       at);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", at,
+		       canary_name());
 	if (at < 0 || fd < 0)
 		koda_stage2_fail("self-check: cannot try to make a socket in", dir, errno);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
-		(void)unlinkat(at, ".koda-canary", 0);
+		(void)unlinkat(at, canary_name(), 0);
 		koda_stage2_fail("self-check: a socket can be made in", dir, 0);
 	}
 	if (errno != EROFS && errno != EACCES && errno != EPERM)

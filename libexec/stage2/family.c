@@ -36,12 +36,29 @@ struct list {
 	pid_t *pids; /* owned */
 	size_t count;
 	size_t cap;
+	bool cut; /* there are more, or there may be */
 };
+
+/* Where the kernel does not tell who is below whom, nobody could be counted, nor found and ended.
+ */
+static void check_proc(void)
+{
+	char path[64];
+	char text[16];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text)) < 0)
+		koda_stage2_fail("list child processes by", path, errno);
+	(void)close(fd);
+}
 
 void koda_family_begin(bool abstract)
 {
 	pid_t parent = getppid();
 
+	check_proc();
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		koda_stage2_fail("become the reaper of orphans", "", errno);
 	if (koda_lock_abi() < SYS_LANDLOCK_ABI_SCOPES)
@@ -56,14 +73,18 @@ void koda_family_begin(bool abstract)
 
 static void add(struct list *list, pid_t pid)
 {
-	if (list->count == DESCENDANTS_MAX)
+	if (list->count == DESCENDANTS_MAX) {
+		list->cut = true;
 		return;
+	}
 	if (list->count == list->cap) {
 		size_t cap = list->cap ? list->cap * 2 : 64;
 		pid_t *pids = realloc(list->pids, cap * sizeof(*pids));
 
-		if (!pids)
+		if (!pids) {
+			list->cut = true;
 			return;
+		}
 		list->pids = pids;
 		list->cap = cap;
 	}
@@ -90,8 +111,9 @@ static void add_numbers(struct list *list, int fd)
 	}
 }
 
-/* Children belong to the thread that made them. False if there is no such process, or no /proc. */
-static bool add_children(struct list *list, pid_t pid)
+/* Children belong to the thread that made them. Who is gone has none; who is there but cannot be
+ * looked at may have any number. */
+static void add_children(struct list *list, pid_t pid)
 {
 	char path[96];
 	const struct dirent *entry;
@@ -107,43 +129,47 @@ static bool add_children(struct list *list, pid_t pid)
 		(void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", pid,
 			       entry->d_name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
+		if (fd < 0) {
+			list->cut = list->cut || (errno != ENOENT && errno != ESRCH);
 			continue;
+		}
 		add_numbers(list, fd);
 		(void)close(fd);
 	}
 	if (dir)
 		(void)closedir(dir);
-	return dir != NULL;
+	else if (kill(pid, 0) == 0)
+		list->cut = true;
 }
 
 /* Everything below this process that is there now; the caller frees the list. */
 static struct list find_descendants(void)
 {
-	struct list list = { NULL, 0, 0 };
+	struct list list = { NULL, 0, 0, false };
 
-	(void)add_children(&list, getpid());
+	add_children(&list, getpid());
 	for (size_t i = 0; i < list.count; i++)
-		(void)add_children(&list, list.pids[i]);
+		add_children(&list, list.pids[i]);
 	return list;
 }
 
 uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
 {
-	struct list list = { NULL, 0, 0 };
+	struct list list = { NULL, 0, 0, false };
 	uint64_t sum = 0;
 
-	/* Limits that cannot be watched do not hold; the guardian ends what is left. */
-	if (!add_children(&list, getpid())) {
-		koda_family_kill();
-		_exit(KODA_STAGE2_FAILED);
-	}
+	add_children(&list, getpid());
 	for (size_t i = 0; i < list.count && sum <= enough; i++) {
 		char number[16];
 
 		(void)snprintf(number, sizeof(number), "%d", list.pids[i]);
 		sum += count(number);
-		(void)add_children(&list, list.pids[i]);
+		add_children(&list, list.pids[i]);
+	}
+	/* Limits that cannot be watched do not hold; the guardian ends what is left. */
+	if (list.cut && sum <= enough) {
+		koda_family_kill();
+		koda_stage2_fail("a process hides from being counted, and all were ended", "", 0);
 	}
 	free(list.pids);
 	return sum;

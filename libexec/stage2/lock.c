@@ -92,7 +92,10 @@ static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, boo
 	return set;
 }
 
-/* The place itself: no link on the way to it, nor at it, and still what was planned. */
+/* The place itself: no link on the way to it, nor at it, and still what was planned. What came in
+ * its place since then is granted to nobody, just as if it came a moment after the command began:
+ * grants belong to what was there. So a project in which files are replaced all the time only gets
+ * narrower, and the command runs. */
 static int open_exact(const struct koda_op *op)
 {
 	int fd = sys_openat2(-1, op->text1.ptr, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
@@ -100,9 +103,8 @@ static int open_exact(const struct koda_op *op)
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EACCES))
 		errno = ENOENT; /* a link by now, or closed to us: nothing there to grant */
-	if (fd >= 0 && (fstat(fd, &st) < 0 || (op->n2 != 0 && st.st_ino != op->n2)))
-		koda_stage2_fail("a path changed while the sandbox was made", op->text1.ptr, 0);
-	if (fd >= 0 && S_ISLNK(st.st_mode)) {
+	if (fd >= 0 &&
+	    (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode) || (op->n2 != 0 && st.st_ino != op->n2))) {
 		(void)close(fd);
 		errno = ENOENT;
 		return -1;

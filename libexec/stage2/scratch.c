@@ -5,20 +5,27 @@
  * init does.
  *
  * What is in it at the end was made by the command: as deep and as closed as it liked. So
- * directories are moved up to the top before they are emptied, and nothing here recurses.
+ * directories are moved up to the top before they are emptied, and nothing here recurses. It can
+ * also be so much that the runner does not wait for the end: a process of its own removes it, and
+ * goes on when the guardian is gone.
  */
 #include "stage2.h"
 
 #include "sys.h"
+#include "wire/report.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* Directories that are emptied; a command that makes more leaves some. */
 #define DIRS_MAX 1000000
+
+/* How long the removal is waited for, so that after most commands nothing is left. */
+#define PATIENCE_MS 1000
 
 static const char *mine; /* borrowed from the plan; NULL: there is none */
 
@@ -46,6 +53,7 @@ static const char *find(const struct plan *plan)
 void koda_scratch_make(const struct plan *plan)
 {
 	const char *path = find(plan);
+	mode_t mask = umask(0); /* the modes are ours to choose; the user's mask is the command's */
 	struct koda_op op;
 	size_t at = 0;
 
@@ -55,6 +63,7 @@ void koda_scratch_make(const struct plan *plan)
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_FILE)
 			fill(&op);
+	(void)umask(mask);
 }
 
 void koda_scratch_adopt(const struct plan *plan)
@@ -118,14 +127,11 @@ static bool clear_top(DIR *top, unsigned int *moved)
 	return left;
 }
 
-void koda_scratch_remove(void)
+static void remove_all(void)
 {
 	unsigned int moved = 0;
-	DIR *top;
+	DIR *top = open_dir(AT_FDCWD, mine);
 
-	if (!mine || (rmdir(mine) == 0 || errno == ENOENT))
-		return;
-	top = open_dir(AT_FDCWD, mine);
 	for (unsigned int before = 1; top && before != moved && moved < DIRS_MAX;) {
 		before = moved;
 		if (!clear_top(top, &moved))
@@ -134,4 +140,29 @@ void koda_scratch_remove(void)
 	if (top)
 		(void)closedir(top);
 	(void)rmdir(mine);
+}
+
+void koda_scratch_remove(void)
+{
+	struct pollfd polled = { .events = POLLIN };
+	pid_t pid;
+
+	if (!mine || (rmdir(mine) == 0 || errno == ENOENT))
+		return;
+	pid = fork();
+	if (pid <= 0) {
+		if (pid == 0) {
+			/* Nobody is to wait for these to close. */
+			(void)close(KODA_STAGE2_STATUS_FD);
+			(void)close(KODA_STAGE2_LIFE_FD);
+		}
+		remove_all();
+		if (pid == 0)
+			_exit(0);
+		return;
+	}
+	polled.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	(void)poll(&polled, 1, PATIENCE_MS);
+	if (polled.fd >= 0)
+		(void)close(polled.fd);
 }

@@ -19,6 +19,8 @@
 #define ABI_TRUNCATE 3
 #define ABI_SCOPES   6
 
+/* Whether they really are free is known to who tries. */
+#define NATIVE     "use --backend native, which needs user namespaces"
 #define NAMESPACES "allow user namespaces, and use --backend native"
 
 /* What keeps the launcher from making any sandbox; enforced if nothing does. */
@@ -39,6 +41,11 @@ static struct koda_finding find_obstacle(const struct koda_machine *machine)
 			"there is no seccomp user notification, which holds connections, "
 			"sockets, and modes and times of files",
 			"use a kernel of version 5.13 or later, and no filter that hides it");
+	if (machine->no_children)
+		return koda_refused(
+			"the kernel does not list the children of a process, by which they are "
+			"counted and ended",
+			"mount /proc, and use a kernel that is built with CONFIG_PROC_CHILDREN");
 	if (machine->landlock_abi >= ABI_MOVES)
 		return koda_enforced("");
 	if (machine->landlock_abi > 0)
@@ -78,6 +85,7 @@ static void judge_abi(int abi, struct koda_finding *of)
 
 static bool judge(const struct koda_machine *machine, struct koda_findings *ret_findings)
 {
+	const char *native = machine->userns == KODA_USERNS_FREE ? NATIVE : NAMESPACES;
 	const struct koda_finding obstacle = find_obstacle(machine);
 	struct koda_finding *of = ret_findings->of;
 
@@ -92,16 +100,21 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	of[KODA_CLAUSE_MISSING_NAMES] =
 		koda_refused("without a mount, a protected name that does not exist can be created "
 			     "wherever nothing protected exists",
-			     NAMESPACES);
+			     native);
 	of[KODA_CLAUSE_PRIVATE_DIRS] = koda_refused(
 		"the host's /tmp, /run and /dev/shm are closed instead of private; TMPDIR "
 		"is a directory of the command's own",
-		NAMESPACES);
+		native);
 	of[KODA_CLAUSE_SECOND_LAYER] =
-		koda_refused("Landlock is the only layer that holds files", NAMESPACES);
+		koda_refused("Landlock is the only layer that holds files", native);
 	of[KODA_CLAUSE_NETWORK] = koda_enforced("the sandbox makes every connection, to the proxy");
 	judge_abi(machine->landlock_abi, of);
 	koda_judge_limits(machine, ret_findings);
+	/* A group is charged for them; init would have to look at every file. */
+	if (!machine->cgroup)
+		of[KODA_CLAUSE_MEMORY].why =
+			"the kernel limits the data of each process, the sandbox their sum; files "
+			"in TMPDIR are not counted, not even where /tmp is in memory";
 	/* The kernel counts all processes of the user, the host's too. */
 	if (!machine->cgroup)
 		of[KODA_CLAUSE_PROCESS_COUNT] =
@@ -109,7 +122,7 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 				      "start from a session that delegates a control group (v2) "
 				      "with memory and pids");
 	of[KODA_CLAUSE_CACHES] =
-		koda_refused("package caches can be read, but not written", NAMESPACES);
+		koda_refused("package caches can be read, but not written", native);
 	return true;
 }
 

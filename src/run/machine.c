@@ -95,6 +95,13 @@ bool koda_machine_has_overlay(void)
 	return read_text("/proc/filesystems", text, sizeof(text)) && strstr(text, "\toverlay\n");
 }
 
+static bool lists_children(void)
+{
+	char text[32];
+
+	return read_text("/proc/thread-self/children", text, sizeof(text));
+}
+
 bool koda_machine_has_cgroup(void)
 {
 	koda_auto_free char *dir = NULL;
@@ -147,6 +154,7 @@ void koda_machine_look(struct koda_machine *ret_machine)
 	koda_machine_glance(ret_machine);
 	ret_machine->modern = has_modern_calls();
 	ret_machine->seccomp_filter = has_action(SECCOMP_RET_ERRNO);
+	ret_machine->no_children = !lists_children();
 	ret_machine->overlay = koda_machine_has_overlay();
 	ret_machine->cgroup = koda_machine_has_cgroup();
 	fd = koda_machine_open_bubblewrap(&ret_machine->bubblewrap);

@@ -33,6 +33,7 @@ struct koda_machine {
 	bool modern;          /* openat2, close_range, mount_setattr */
 	bool seccomp_filter;  /* system calls can be filtered */
 	bool no_notification; /* but nobody can be asked about them */
+	bool no_children;     /* the kernel does not tell who is below whom */
 	bool overlay;         /* overlay can be mounted in a user namespace */
 	bool cgroup;          /* a control group of its own can be made for each command */
 	enum koda_userns userns;

@@ -84,7 +84,7 @@ struct koda_op {
 /* Size of a cache that cannot be a copy and is an empty directory in memory instead. */
 #define KODA_OP_CACHE_BYTES (1024ULL << 20)
 /* Flag of a Landlock rule: for this very place, never for where a link leads. */
-#define KODA_OP_EXACT 8U
+#define KODA_OP_EXACT 32U
 /* Flag of a filter: init is asked about some calls, and does them itself. */
 #define KODA_OP_ASKED 16U
 /* Flag of a tmpfs: read-only once everything is in place. */

@@ -167,3 +167,24 @@ for i in range(17000):
 	refused chmod file 0777
 	allowed open-read file
 }
+
+@test "files that are replaced meanwhile do not keep a command from running" {
+	local i
+	# Beside something protected each file is granted by itself, and only the one that was seen.
+	mkdir .vscode
+	python3 -c '
+import os, sys, time
+open(sys.argv[1], "w").close()
+for i in range(60000):
+    with open("new", "w") as f:
+        f.write("here\n")
+    os.rename("new", "file")
+    time.sleep(0.0005)' "$BATS_TEST_TMPDIR/replacing" 3>&- &
+	background+=($!)
+	wait_for "$BATS_TEST_TMPDIR/replacing"
+	for ((i = 0; i < 15; i++)); do
+		run run_box sh -c 'echo x >.vscode/made; echo ran'
+		echo "$status $output"
+		[[ $status -eq 0 && $output == *ran* && ! -e .vscode/made ]]
+	done
+}

@@ -116,6 +116,44 @@ gone_with() {
 	gone_with init
 }
 
+# A large one takes longer than the runner waits for the guardian, which it then kills.
+@test "T-22: the temporary directory goes, even if the guardian does before it is empty" {
+	local i init guardian runner dir
+	"$KODA_BIN" run "${fence[@]}" --wall-time 120 -- python3 -c '
+import os, time
+top = os.environ["TMPDIR"]
+for i in range(200):
+    os.mkdir(f"{top}/{i}")
+    for j in range(200):
+        open(f"{top}/{i}/{j}", "w").close()
+with open("new", "w") as f:
+    f.write(top)
+os.rename("new", "up")
+while not os.path.exists("go"):
+    time.sleep(0.01)' >/dev/null 2>&1 3>&- &
+	runner=$!
+	background+=("$runner")
+	for ((i = 0; i < 3000; i++)); do
+		[[ -e up ]] && break
+		sleep 0.02
+	done
+	dir=$(<up)
+	read -r guardian _ <"/proc/$runner/task/$runner/children" || true
+	[[ $guardian && $(find "$dir" -mindepth 1 -maxdepth 1 | wc -l) -eq 200 ]]
+	: >go
+	# It has begun; some of it is left.
+	for ((i = 0; i < 3000; i++)); do
+		[[ $(find "$dir" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l) -lt 200 ]] && break
+		sleep 0.01
+	done
+	kill -KILL "$guardian" 2>/dev/null || true
+	for ((i = 0; i < 3000; i++)); do
+		[[ -e $dir ]] || break
+		sleep 0.02
+	done
+	[[ ! -e $dir ]]
+}
+
 @test "a command that forks as fast as it can ends" {
 	# What the kernel refuses goes on until the wall time; what it lets root do is ended by init.
 	run "$KODA_BIN" run "${fence[@]}" --wall-time 3 --max-procs 300 -- \
@@ -166,6 +204,34 @@ time.sleep(20)" &
 		done; wait'
 	echo "$status $output"
 	[[ $status -ne 0 && $output == *'memory limit'* ]]
+}
+
+# Where /proc hides processes, one that has closed itself to others shows neither memory nor children.
+@test "who cannot be counted does not go on" {
+	is_root || skip 'only root can mount such a /proc'
+	cat >"$BATS_TEST_TMPDIR/hiding" <<-'EOF'
+		import ctypes, os, sys, time
+		if sys.argv[1] == "hidden":
+		    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+		    os.fork()
+		time.sleep(1.5)
+		open("survived", "w").close()
+	EOF
+	chmod 755 "$BATS_TEST_TMPDIR/hiding"
+	mkdir free
+	chown -R 65534:65534 "$HOME" && chmod 711 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+	for how in hidden seen; do
+		run unshare --mount --pid --fork sh -c '
+			mount -t proc -o hidepid=2 proc /proc && cd free &&
+			exec setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"' sh \
+			"$KODA_BIN" run "${fence[@]}" --wall-time 60 -- python3 "$BATS_TEST_TMPDIR/hiding" "$how"
+		echo "$how: $status $output"
+		if [[ $how == hidden ]]; then
+			[[ $status -ne 0 && $output == *'hides from being counted'* && ! -e free/survived ]]
+		else
+			[[ $status -eq 0 && -e free/survived ]]
+		fi
+	done
 }
 
 @test "the command cannot end, stop or trace those who watch it" {

@@ -97,3 +97,17 @@ print("fine")' "$KODA_BIN"
 	[[ $output == *"landlock     $project/file"* && $output != *"landlock     $project/.vscode"* ]]
 	[[ ! -e $(grep -o '/tmp/koda-[0-9a-f]*' <<<"$output" | head -1) ]]
 }
+
+@test "no umask and no file of the user's keep it from running" {
+	(
+		umask 0777
+		exec "$KODA_BIN" run "${fence[@]}" -- sh -c '
+			umask 022; echo inside >"$TMPDIR/file" && cat "$TMPDIR/file"'
+	) >"$BATS_TEST_TMPDIR/out"
+	[[ $(<"$BATS_TEST_TMPDIR/out") == inside ]]
+	# A name that the check before the start might want.
+	: >"$HOME/.koda-canary"
+	run "$KODA_BIN" run "${fence[@]}" -- echo ran
+	echo "$output"
+	[[ $status -eq 0 && $output == ran ]]
+}

@@ -51,6 +51,16 @@ static const struct {
 	    .text1 = TEXT("/l") },
 	  "{\"op\":\"landlock\",\"path\":\"/l\",\"rights\":[\"execute\",\"ioctl_dev\",65536],"
 	  "\"why\":\"rule\"}" },
+	{ { .kind = KODA_OP_LANDLOCK, .flags = KODA_OP_EXACT, .text1 = TEXT("/l") },
+	  "{\"op\":\"landlock\",\"path\":\"/l\",\"rights\":[],\"flags\":[\"exact\"],"
+	  "\"why\":\"rule\"}" },
+	{ { .kind = KODA_OP_MASK,
+	    .flags = KODA_OP_DIRECTORY | KODA_OP_FLEETING,
+	    .text1 = TEXT("/m") },
+	  "{\"op\":\"mask\",\"path\":\"/m\",\"device\":0,\"inode\":0,"
+	  "\"flags\":[\"fleeting\",\"directory\"],\"why\":\"rule\"}" },
+	{ { .kind = KODA_OP_FILTER, .flags = KODA_OP_ASKED, .text1 = TEXT("01234567") },
+	  "{\"op\":\"filter\",\"instructions\":1,\"flags\":[\"asked\"],\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_FILTER, .text1 = TEXT("0123456789abcdef") },
 	  "{\"op\":\"filter\",\"instructions\":2,\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_DEV, .n1 = 3 }, "{\"op\":\"dev\",\"n1\":3,\"why\":\"rule\"}" },
