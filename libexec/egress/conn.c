@@ -140,6 +140,12 @@ void koda_conn_drop_origin(struct koda_conn *conn)
 	conn->down.hung_up = false;
 }
 
+void koda_conn_break_origin(struct koda_conn *conn)
+{
+	reset(&conn->origin);
+	koda_conn_drop_origin(conn);
+}
+
 int koda_deal_set(struct koda_conn *conn, const struct koda_host *host, uint16_t port)
 {
 	koda_deal_clear(conn);

@@ -96,6 +96,8 @@ void koda_conn_go_on(struct koda_conn *conn);
 KODA_CHECK int koda_conn_set_origin(struct koda_conn *conn, int fd);
 /* Closes it, and forgets what was on its way in both directions. */
 void koda_conn_drop_origin(struct koda_conn *conn);
+/* The same with a reset: what it has got so far is not to be taken for all. */
+void koda_conn_break_origin(struct koda_conn *conn);
 
 /* Sets the target of conn->deal and forgets the rest of it. Fails: POLICY. */
 KODA_CHECK int koda_deal_set(struct koda_conn *conn, const struct koda_host *host, uint16_t port);

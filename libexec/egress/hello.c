@@ -224,15 +224,13 @@ static enum egress_hello_state scan_record(struct egress_hello_scan *scan, struc
 	*ret_code = "bad_tls_record";
 	if (scan->at == 0 && (p[0] & 0x80))
 		return scan_old(p, left);
-	/* Records of another kind first: some servers pass over them, and read the hello behind. */
-	if (scan->at == 0 && p[0] >= RECORD_FIRST && p[0] <= RECORD_LAST &&
-	    p[0] != RECORD_HANDSHAKE) {
-		if (left < 2)
-			return EGRESS_HELLO_MORE;
-		return p[1] == 3 ? EGRESS_HELLO_BAD : EGRESS_HELLO_NOT_TLS;
-	}
+	if (scan->at == 0 && (p[0] < RECORD_FIRST || p[0] > RECORD_LAST))
+		return EGRESS_HELLO_NOT_TLS;
+	/* Records of another kind first: some servers pass over them, and read the hello behind.
+	 * And some do not mind which version the first record is of; we do, for whatever begins
+	 * like TLS and is not read as such would hide the name. */
 	if (p[0] != RECORD_HANDSHAKE || (left > 1 && p[1] != 3))
-		return scan->at ? EGRESS_HELLO_BAD : EGRESS_HELLO_NOT_TLS;
+		return EGRESS_HELLO_BAD;
 	if (left < RECORD_HEAD)
 		return EGRESS_HELLO_MORE;
 	len = (size_t)p[3] << 8 | p[4];

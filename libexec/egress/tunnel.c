@@ -2,8 +2,9 @@
 /*
  * T-80. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
  * client's wait at a gate until they show what they are: TLS whose ClientHello asks for the host
- * that was allowed, HTTP, whose requests are checked from then on one by one, or something else.
- * Otherwise one allowed name would open every site that shares its servers.
+ * that was allowed, HTTP, whose requests are checked from then on one by one, or, on a port that is
+ * not for these, something else. Otherwise one allowed name would open every site that shares its
+ * servers.
  */
 #include "conn.h"
 
@@ -108,17 +109,42 @@ static bool pass_all(struct koda_conn *conn)
 	return true;
 }
 
-/* It is not TLS. */
-static bool judge_text(struct koda_conn *conn)
+static void refuse_text(struct koda_conn *conn, const char *text)
 {
-	switch (egress_guess_http(&conn->guess, koda_input_span(&conn->in))) {
+	const struct egress_refusal why = { .status = 400, .code = "bad_request", .text = text };
+	/* If the server has spoken, the client is not waiting for HTTP. */
+	bool tell = conn->down.bytes == 0 && conn->down.held_len == 0;
+	struct koda_egress_message event = { .bytes_up = conn->up.bytes,
+					     .bytes_down = conn->down.bytes };
+	char answer[EGRESS_ANSWER_MAX];
+	size_t len = egress_answer(&why, koda_span_of(conn->deal.target.text), false, answer);
+
+	KODA_REPORT_TEXT(event.text, koda_span_of(text));
+	koda_conn_report_as(conn, KODA_EGRESS_BAD_REQUEST, &event);
+	koda_conn_break_origin(conn);
+	koda_last_begin(conn, (struct koda_span){ answer, tell ? len : 0 });
+}
+
+/* It is not TLS. */
+static bool judge_text(struct koda_conn *conn, bool ended)
+{
+	bool web = egress_guess_is_web(conn->deal.target.port);
+
+	switch (egress_guess_http(&conn->guess, koda_input_span(&conn->in), ended)) {
 	case EGRESS_GUESS_OTHER:
-		return pass_all(conn);
+		if (!web)
+			return pass_all(conn);
+		refuse_text(conn, "this port is for HTTP and TLS, and it was neither");
+		return false;
 	case EGRESS_GUESS_MORE:
-		return pass_piece(conn);
+		return web || pass_piece(conn);
+	case EGRESS_GUESS_HOLD:
+		return true;
 	case EGRESS_GUESS_HTTP:
+		if (ended)
+			break;
 		if (conn->passed > 0)
-			koda_conn_drop_origin(conn);
+			koda_conn_break_origin(conn);
 		conn->passed = 0;
 		conn->up.bytes = 0;
 		koda_http_begin_in_tunnel(conn);
@@ -126,8 +152,19 @@ static bool judge_text(struct koda_conn *conn)
 	case EGRESS_GUESS_BAD:
 		break;
 	}
-	koda_conn_report(conn, KODA_EGRESS_BAD_REQUEST);
-	koda_last_begin(conn, koda_span_of(""));
+	refuse_text(conn, "it begins like a request, and is none");
+	return false;
+}
+
+/* The client has no more to say before it was understood. */
+static bool judge_end(struct koda_conn *conn)
+{
+	conn->up.ended = true;
+	if (conn->guess.at > 0)
+		return judge_text(conn, true);
+	if (conn->in.len == 0)
+		return pass_all(conn);
+	refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
 	return false;
 }
 
@@ -139,7 +176,7 @@ static bool judge(struct koda_conn *conn)
 
 	switch (egress_hello_read(&conn->scan.hello, koda_input_span(&conn->in), &hello, &code)) {
 	case EGRESS_HELLO_NOT_TLS:
-		return judge_text(conn);
+		return judge_text(conn, false);
 	case EGRESS_HELLO_MORE:
 		return true;
 	case EGRESS_HELLO_BAD:
@@ -192,12 +229,7 @@ static bool fill_gate(struct koda_conn *conn)
 						  &conn->deadline);
 			break;
 		case KODA_INPUT_END:
-			if (conn->in.len > conn->passed) {
-				refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
-				return false;
-			}
-			conn->up.ended = true;
-			if (!pass_all(conn))
+			if (!judge_end(conn))
 				return false;
 			break;
 		case KODA_INPUT_FULL:

@@ -116,6 +116,7 @@ static void test_ech(void **state)
 
 static void test_bad_hello(void **state)
 {
+	static const char versions[][3] = { "\2\0", "\0\0", "\4\0", "\x0f\1" };
 	struct host host;
 	uint8_t hello[1024];
 	size_t len;
@@ -125,6 +126,15 @@ static void test_bad_hello(void **state)
 	len = make_hello("localhost", false, hello, sizeof(hello));
 	hello[7] = 0xff; /* longer than it is, and than any may be */
 	hello[6] = 0xff;
+	expect_refused(&host, "localhost", hello, len, KODA_EGRESS_BAD_HELLO);
+	/* Some servers do not mind which version the record is of. */
+	for (size_t i = 0; i < KODA_ARRAY_LEN(versions); i++) {
+		len = make_hello("evil.example", false, hello, sizeof(hello));
+		memcpy(hello + 1, versions[i], 2);
+		expect_refused(&host, "localhost", hello, len, KODA_EGRESS_BAD_HELLO);
+	}
+	memcpy(hello, "\x15\2\0\0\2\1\x5a", 7);
+	len = 7 + make_hello("evil.example", false, hello + 7, sizeof(hello) - 7);
 	expect_refused(&host, "localhost", hello, len, KODA_EGRESS_BAD_HELLO);
 	host_stop(&host);
 }

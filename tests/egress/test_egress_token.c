@@ -2,6 +2,7 @@
 /* T-37. A listener that others can reach: connections begin with the token, or end. */
 #include "host.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -86,7 +87,9 @@ static void test_without_token(void **state)
 		char rest[64];
 		int fd = dial_local(port);
 
-		(void)snprintf(text, sizeof(text), "%sCONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n",
+		(void)snprintf(text, sizeof(text),
+			       "%sCONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\n"
+			       "User-Agent: somebody else\r\n\r\n",
 			       row->begin);
 		puts_to(fd, text);
 		KODA_EXPECT(row->name, get_all(fd, rest, sizeof(rest), true) == 0);
@@ -95,6 +98,37 @@ static void test_without_token(void **state)
 		(void)close(fd);
 	}
 	KODA_EXPECT("nobody was reached", echo.served == 0);
+	host_stop(&host);
+}
+
+/* No answer to a part of a token, or each digit could be found out by itself. */
+static void test_part(void **state)
+{
+	static const char *const parts[] = { "0", "x", "0123456789abcdef", "0123456789abcdex" };
+	struct host host;
+	uint16_t port;
+	char rest[64];
+
+	(void)state;
+	host_start_bare(&host, NULL);
+	port = host_add_token(&host, 1, TOKEN, allow_one("127.0.0.1", echo.port));
+	KODA_EACH(part, parts) {
+		int fd = dial_local(port);
+		int other = dial_local(port);
+
+		puts_to(fd, *part);
+		/* Whoever comes later was served: so the part was looked at. */
+		assert_int_equal(ask(other, TOKEN), 200);
+		(void)close(other);
+		(void)host_event(&host, KODA_EGRESS_OK);
+		KODA_EXPECT(*part,
+			    recv(fd, rest, sizeof(rest), MSG_DONTWAIT) < 0 && errno == EAGAIN);
+		/* The end decides, for a right part as for a wrong one. */
+		(void)shutdown(fd, SHUT_WR);
+		KODA_EXPECT(*part, get_all(fd, rest, sizeof(rest), true) == 0);
+		(void)host_event(&host, KODA_EGRESS_NO_TOKEN);
+		(void)close(fd);
+	}
 	host_stop(&host);
 }
 
@@ -119,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_token),
 		cmocka_unit_test(test_with_token),
+		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_orders),
 	};
 

@@ -11,10 +11,11 @@ static enum egress_guess guess_in(struct koda_span bytes, size_t step)
 	struct egress_guess_scan scan = { 0 };
 	enum egress_guess guess = EGRESS_GUESS_MORE;
 
-	for (size_t have = step; guess == EGRESS_GUESS_MORE; have += step) {
+	for (size_t have = step; guess == EGRESS_GUESS_MORE || guess == EGRESS_GUESS_HOLD;
+	     have += step) {
 		size_t len = have < bytes.len ? have : bytes.len;
 
-		guess = egress_guess_http(&scan, (struct koda_span){ bytes.ptr, len });
+		guess = egress_guess_http(&scan, (struct koda_span){ bytes.ptr, len }, false);
 		CHECK(scan.at <= len);
 		if (len == bytes.len)
 			break;
