@@ -125,7 +125,7 @@ static int try_all(void)
 
 static void test_calls(void **state)
 {
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	(void)state;
