@@ -3,7 +3,8 @@
  * T-37, T-17. Connections that init makes for the command, on a duplicate of its socket:
  *
  *   127.0.0.1, port of the way out   to where the proxy really listens, and the token goes first
- *   a socket in the file system      if the command could have made it, and the host did not
+ *   a socket in the file system      if it is in the command's temporary directory, where only
+ *                                    the command can have made it (T-34)
  *   an abstract socket               if it was made in the sandbox: init's own domain sees to that
  *   anything else                    as if there were no network
  *
@@ -28,6 +29,8 @@
 /* How long the proxy may take to have room for a connection. */
 #define PENDING_MS 10000
 #define PINNED_MAX 256
+/* Landlock from which on no socket can be moved into the temporary directory (plan/rights.h). */
+#define ABI_SETTLED 5
 
 struct pending {
 	uint64_t id; /* of the call; 0: the place is free */
@@ -40,7 +43,8 @@ static struct {
 	struct pending pending[KODA_BROKER_PENDING];
 	struct koda_op *sockets; /* owned: of the host */
 	size_t count;
-	bool scoped; /* abstract sockets of others are out of init's own reach */
+	bool settled; /* what is in the temporary directory was made there */
+	bool scoped;  /* abstract sockets of others are out of init's own reach */
 	void (*answer)(uint64_t id, long result);
 } state;
 
@@ -191,7 +195,8 @@ static long connect_path(const struct asked *asked, int fd, const char *path)
 		return place;
 	if (fstat(place, &st) < 0 || !S_ISSOCK(st.st_mode))
 		r = -ECONNREFUSED;
-	else if (is_of_host(&st) || !koda_broker_may(place, SYS_LANDLOCK_MAKE_SOCK))
+	else if (!state.settled || is_of_host(&st) ||
+		 !koda_broker_may(place, SYS_LANDLOCK_MAKE_SOCK))
 		r = -EACCES;
 	else {
 		(void)snprintf(held.sun_path, sizeof(held.sun_path), "/proc/self/fd/%d", place);
@@ -276,6 +281,7 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 
 	state.way = *way;
 	state.answer = answer;
+	state.settled = koda_lock_abi() >= ABI_SETTLED;
 	state.scoped = koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES;
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		struct koda_op *sockets;

@@ -169,8 +169,7 @@ print("connected" if connected else "never")' "$port"
 import os, socket, sys, threading, time
 # One number, two sockets: a Unix one that init may connect by path, and a TCP one.
 server = socket.socket(socket.AF_UNIX)
-os.mkdir("sub")
-server.bind("sub/s")
+server.bind(os.environ["TMPDIR"] + "/s")
 server.listen(100)
 number = os.dup(0)
 stop = False
@@ -309,10 +308,9 @@ try:
 except PermissionError:
     print("refused")' "$elsewhere/host"
 	[[ $output == refused ]]
-	mkdir sub
 	python '
 import os, socket, threading
-os.chdir("sub")
+os.chdir(os.environ["TMPDIR"])
 def serve(s):
     c = s.accept()[0]; c.sendall(b"hello"); c.close()
 for address in ("s", "\0koda-t37-own-%d" % os.getpid()):
