@@ -3,10 +3,13 @@
  * T-37, T-17. Connections that init makes for the command, on a duplicate of its socket:
  *
  *   127.0.0.1, port of the way out   to where the proxy really listens, and the token goes first
- *   a socket in the file system      if the command could have made it, and the host did not
+ *   a socket in the file system      if it is in the command's temporary directory, where only
+ *                                    the command can have made it (T-34)
  *   an abstract socket               if it was made in the sandbox: init's own domain sees to that
  *   anything else                    as if there were no network
  *
+ * The token is for init and the proxy only. Timestamps come with a copy of what was sent, also of
+ * what another thread's bytes were put together with, so init sees to it that they come without.
  * Whoever writes to the socket before the token is sent has spoilt the connection: the proxy takes
  * nothing else for a beginning. The duplicate is non-blocking while it is connected, so that init
  * waits for nobody.
@@ -16,6 +19,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +32,10 @@
 /* How long the proxy may take to have room for a connection. */
 #define PENDING_MS 10000
 #define PINNED_MAX 256
+/* Of SOL_SOCKET, by number as older headers lack it. */
+#define NETNS_COOKIE 71
+/* Landlock from which on no socket can be moved into the temporary directory (plan/rights.h). */
+#define ABI_SETTLED 5
 
 struct pending {
 	uint64_t id; /* of the call; 0: the place is free */
@@ -40,7 +48,9 @@ static struct {
 	struct pending pending[KODA_BROKER_PENDING];
 	struct koda_op *sockets; /* owned: of the host */
 	size_t count;
-	bool scoped; /* abstract sockets of others are out of init's own reach */
+	uint64_t network; /* of init */
+	bool settled;     /* what is in the temporary directory was made there */
+	bool scoped;      /* abstract sockets of others are out of init's own reach */
 	void (*answer)(uint64_t id, long result);
 } state;
 
@@ -151,6 +161,25 @@ static long refusal_for(const struct sockaddr_storage *address)
 	return here ? -ECONNREFUSED : -ENETUNREACH;
 }
 
+/* The number of the network that a socket is of; 0: it cannot be told. */
+static uint64_t network_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
+
+	return getsockopt(fd, SOL_SOCKET, NETNS_COOKIE, &cookie, &size) < 0 ? 0 : cookie;
+}
+
+/* Nobody but the proxy gets the token by this socket. The command cannot set the option back. */
+static long prepare(int fd)
+{
+	const int bare = SOF_TIMESTAMPING_OPT_TSONLY;
+
+	if (state.network == 0 || network_of(fd) != state.network)
+		return -ENETUNREACH;
+	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &bare, sizeof(bare)) < 0 ? -errno : 0;
+}
+
 /* Takes fd. */
 static long connect_inet(const struct asked *asked, int fd, struct sockaddr_storage *address,
 			 socklen_t len)
@@ -159,6 +188,8 @@ static long connect_inet(const struct asked *asked, int fd, struct sockaddr_stor
 						      : sizeof(struct sockaddr_in);
 	long r = len < least ? -EINVAL : refusal_for(address);
 
+	if (r == 0)
+		r = prepare(fd);
 	if (r == 0) {
 		/* The port is at the same place in both kinds. */
 		((struct sockaddr_in *)address)->sin_port = htons(state.way.real);
@@ -191,7 +222,8 @@ static long connect_path(const struct asked *asked, int fd, const char *path)
 		return place;
 	if (fstat(place, &st) < 0 || !S_ISSOCK(st.st_mode))
 		r = -ECONNREFUSED;
-	else if (is_of_host(&st) || !koda_broker_may(place, SYS_LANDLOCK_MAKE_SOCK))
+	else if (!state.settled || is_of_host(&st) ||
+		 !koda_broker_may(place, SYS_LANDLOCK_MAKE_SOCK))
 		r = -EACCES;
 	else {
 		(void)snprintf(held.sun_path, sizeof(held.sun_path), "/proc/self/fd/%d", place);
@@ -269,6 +301,16 @@ long koda_broker_listen(const struct asked *asked)
 	return r;
 }
 
+static uint64_t own_network(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint64_t network = fd < 0 ? 0 : network_of(fd);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return network;
+}
+
 void koda_connect_start(const struct plan *plan, const struct way_out *way,
 			void (*answer)(uint64_t id, long result))
 {
@@ -277,6 +319,8 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 
 	state.way = *way;
 	state.answer = answer;
+	state.network = own_network();
+	state.settled = koda_lock_abi() >= ABI_SETTLED;
 	state.scoped = koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES;
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		struct koda_op *sockets;

@@ -40,15 +40,19 @@
 	{                                                                                          \
 		BPF_RET | BPF_K, 0, 0, (action)                                                    \
 	}
-#define ALLOW SECCOMP_RET_ALLOW
+#define ALLOW      SECCOMP_RET_ALLOW
+#define LET(value) IS(value, 0, 1), ANSWER(ALLOW)
 
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
 #endif
-#define BINDTOIFINDEX 62
-#define TYPE_MASK     0xf /* of a socket's type: the rest are flags */
-#define TCP           6
-#define FCHMODAT2     452
+/* Of SOL_SOCKET, by number as older headers lack them. */
+#define RCVTIMEO_NEW 66
+#define SNDTIMEO_NEW 67
+#define PASSPIDFD    76
+#define TYPE_MASK    0xf /* of a socket's type: the rest are flags */
+#define TCP          6
+#define FCHMODAT2    452
 
 /* Init does these, if they are about what the command may change or reach. */
 static const unsigned int asked[] = {
@@ -171,31 +175,51 @@ static const struct sock_filter on_ioctl[] = {
 	ANSWER(REFUSE(ENOTTY)),
 };
 
-/* Whatever makes packets for this machine go elsewhere: another device, a route in the packet. */
+/* Of the socket itself, what programs use. Others lead packets to another device, or show what init
+ * sends: a timestamp comes with a copy. For addresses, whatever makes packets for this machine go
+ * elsewhere by a route in the packet is refused. */
 static const struct sock_filter on_setsockopt[] = {
 	ARG(1),
-	IS(SOL_SOCKET, 3, 0),
-	IS(IPPROTO_IP, 5, 0),
-	IS(IPPROTO_IPV6, 8, 0),
+	IS(SOL_SOCKET, 19, 0),
+	IS(IPPROTO_IP, 2, 0),
+	IS(IPPROTO_IPV6, 6, 0),
 	ANSWER(ALLOW),
 	ARG(2),
-	IS(SO_BINDTODEVICE, 14, 0),
-	IS(BINDTOIFINDEX, 13, 14),
+	IS(IP_OPTIONS, 13, 0),
+	IS(IP_UNICAST_IF, 12, 0),
+	IS(IP_TRANSPARENT, 11, 0),
+	ANSWER(ALLOW),
 	ARG(2),
-	IS(IP_OPTIONS, 11, 0),
-	IS(IP_UNICAST_IF, 10, 0),
-	IS(IP_TRANSPARENT, 9, 10),
-	ARG(2),
-	IS(IPV6_RTHDR, 7, 0),
-	IS(IPV6_2292RTHDR, 6, 0),
-	IS(IPV6_2292PKTOPTIONS, 5, 0),
-	IS(IPV6_PKTINFO, 4, 0),
-	IS(IPV6_UNICAST_IF, 3, 0),
-	IS(IPV6_TRANSPARENT, 2, 0),
-	IS(IPV6_HOPOPTS, 1, 0),
-	IS(IPV6_DSTOPTS, 0, 1),
+	IS(IPV6_RTHDR, 8, 0),
+	IS(IPV6_2292RTHDR, 7, 0),
+	IS(IPV6_2292PKTOPTIONS, 6, 0),
+	IS(IPV6_PKTINFO, 5, 0),
+	IS(IPV6_UNICAST_IF, 4, 0),
+	IS(IPV6_TRANSPARENT, 3, 0),
+	IS(IPV6_HOPOPTS, 2, 0),
+	IS(IPV6_DSTOPTS, 1, 0),
+	ANSWER(ALLOW),
 	ANSWER(REFUSE(EPERM)),
-	ANSWER(ALLOW),
+	ARG(2),
+	LET(SO_REUSEADDR),
+	LET(SO_BROADCAST),
+	LET(SO_SNDBUF),
+	LET(SO_RCVBUF),
+	LET(SO_KEEPALIVE),
+	LET(SO_OOBINLINE),
+	LET(SO_PRIORITY),
+	LET(SO_LINGER),
+	LET(SO_REUSEPORT),
+	LET(SO_PASSCRED),
+	LET(SO_RCVLOWAT),
+	LET(SO_RCVTIMEO),
+	LET(SO_SNDTIMEO),
+	LET(RCVTIMEO_NEW),
+	LET(SNDTIMEO_NEW),
+	LET(SO_PASSSEC),
+	LET(PASSPIDFD),
+	LET(SO_PEEK_OFF),
+	ANSWER(REFUSE(EPERM)),
 };
 
 static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)

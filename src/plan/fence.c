@@ -50,7 +50,7 @@ static int plan_scratch(struct koda_plan *plan, const struct koda_plan_request *
 	int r = koda_plan_add(plan, &scratch, "its own while it runs", err);
 
 	if (r == KODA_OK)
-		r = add_grant(plan, request->scratch, RIGHTS_ALL, err);
+		r = add_grant(plan, request->scratch, RIGHTS_TEMPORARY, err);
 	if (r == KODA_OK && request->authorities.ptr)
 		r = koda_path_join(request->scratch, KODA_CA_BUNDLE_NAME, &bundle, err);
 	if (r == KODA_OK && bundle) {

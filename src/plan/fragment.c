@@ -282,7 +282,7 @@ int koda_plan_fragments(struct koda_plan *plan, const struct koda_plan_request *
 			      .unlisted = KODA_SET_INIT(KODA_LIST_BYTES_MAX) };
 	struct pass writes = { .c = &c,
 			       .may = may_write,
-			       .rights = RIGHTS_ALL,
+			       .rights = RIGHTS_TREE,
 			       .rim = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			       .unlisted = KODA_SET_INIT(KODA_LIST_BYTES_MAX) };
 	int r = find_candidates(&c);

@@ -97,6 +97,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 		"protected");
 	of[KODA_CLAUSE_HIDDEN_READS] =
 		koda_enforced("contents; that a hidden name exists can be seen");
+	of[KODA_CLAUSE_SOCKETS] =
+		koda_enforced("those of the command can be made and reached only below TMPDIR");
 	of[KODA_CLAUSE_MISSING_NAMES] =
 		koda_refused("without a mount, a protected name that does not exist can be created "
 			     "wherever nothing protected exists",

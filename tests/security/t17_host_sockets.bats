@@ -148,7 +148,7 @@ print("connected")' "$1"
 	connect_to_own /tmp/own
 }
 
-# bats test_tags=backend:locked
+# bats test_tags=backend:locked,backend:view
 @test "twin: also in the project" {
 	connect_to_own own
 }

@@ -136,3 +136,83 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 	[[ $output != *.envrc* && $output != *.koda* ]]
 	[[ ! -e .envrc && ! -e .mcp.json && ! -e .git/commondir && ! -e .git/modules ]]
 }
+
+# meeting BACKEND: a sandbox of that backend waits at sub/deep/k, if it can, for whoever connects.
+meeting() {
+	mkdir -p sub/deep
+	rm -f sub/ready
+	"$KODA_BIN" run --wall-time 60 "${fence[@]}" --backend "$1" -- python3 -c '
+import os, socket
+s = socket.socket(socket.AF_UNIX)
+try:
+    s.bind("sub/deep/k")
+    s.listen(8)
+except OSError:
+    pass
+open("sub/ready", "w").close()
+s.settimeout(50)
+while True:
+    c, _ = s.accept()
+    with open("sub/met", "a") as f:
+        f.write("somebody\n")' >"$BATS_TEST_TMPDIR/meeting" 2>&1 </dev/null 3>&- &
+	background+=("$!")
+	wait_for sub/ready || { cat "$BATS_TEST_TMPDIR/meeting"; return 1; }
+}
+
+# A command without namespaces has the host's root and network to give away.
+# bats test_tags=backend:native
+@test "a sandbox without a view meets no other, whoever made the socket" {
+	load fence
+	use_fence
+	local backend backends=(native landlock)
+	if command -v bwrap; then
+		backends+=(bwrap)
+	fi
+	for backend in "${backends[@]}"; do
+		meeting "$backend"
+		python '
+import os, socket
+scratch = os.environ["TMPDIR"]
+def attempt(what, act):
+    try:
+        act()
+        print("not refused:", what)
+    except OSError:
+        pass
+def connect(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+def bind(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(path)
+    s.listen(1)
+    return s
+attempt("bind", lambda: bind("sub/own"))
+# The twin: in the directory that nobody else sees.
+os.mkdir(scratch + "/dir")
+s = bind(scratch + "/dir/s")
+connect(scratch + "/dir/s")
+# Nor does it leave from there.
+attempt("rename out", lambda: os.rename(scratch + "/dir/s", "sub/out"))
+attempt("link out", lambda: os.link(scratch + "/dir/s", "sub/out"))
+attempt("rename its directory out", lambda: os.rename(scratch + "/dir", "sub/out"))
+attempt("connect", lambda: connect("sub/deep/k"))
+os.symlink(os.getcwd() + "/sub/deep/k", scratch + "/link")
+attempt("connect by a link", lambda: connect(scratch + "/link"))
+# Nor does another enter.
+attempt("link in", lambda: os.link("sub/deep/k", scratch + "/k"))
+attempt("connect to what was linked in", lambda: connect(scratch + "/k"))
+attempt("rename in", lambda: os.rename("sub/deep/k", scratch + "/moved"))
+attempt("rename its directory in", lambda: os.rename("sub/deep", scratch + "/deep"))
+attempt("connect to what was moved in", lambda: connect(scratch + "/deep/k"))
+print("done")'
+		echo "$backend: $output"
+		[[ $output == 'done' && ! -e sub/met ]]
+		# The twin: somebody is there, and would answer.
+		if [[ $backend != landlock ]]; then
+			outside connect-unix sub/deep/k
+			wait_for sub/met
+		fi
+		end_background
+		rm -rf sub
+	done
+}

@@ -169,8 +169,7 @@ print("connected" if connected else "never")' "$port"
 import os, socket, sys, threading, time
 # One number, two sockets: a Unix one that init may connect by path, and a TCP one.
 server = socket.socket(socket.AF_UNIX)
-os.mkdir("sub")
-server.bind("sub/s")
+server.bind(os.environ["TMPDIR"] + "/s")
 server.listen(100)
 number = os.dup(0)
 stop = False
@@ -223,6 +222,52 @@ print("done")'
 	no_hits
 	run run_box curl -sS --max-time 20 --noproxy '' -x http://127.0.0.1:3128 "http://127.0.0.1:$port/"
 	[[ $output == origin ]]
+}
+
+# Timestamps come with a copy of what was sent: by an option of the socket, and by a message that is
+# put together with what waits to be sent.
+echoes='
+import socket, struct, sys, time
+def copies(s):
+    found = b""
+    for _ in range(30):
+        try:
+            found += s.recvmsg(4096, 1024, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)[0]
+        except BlockingIOError:
+            time.sleep(0.05)
+    return found
+def look(how, connect):
+    s = socket.socket()
+    try:
+        if how == "option":
+            for name in (37, 65):
+                s.setsockopt(1, name, 2 | 16 | 256 | 512)
+        else:
+            s.setsockopt(6, 3, 1)
+    except PermissionError:
+        pass
+    connect(s)
+    if how == "message":
+        s.sendmsg([b"x"], [(1, 37, struct.pack("I", 2 | 256 | 512))])
+    print(how, "seen" if copies(s) else "nothing")
+'
+
+@test "what init sends to the proxy cannot be read back" {
+	python "$echoes"'
+for how in ("option", "message"):
+    look(how, lambda s: s.connect(("127.0.0.1", 3128)))'
+	echo "$output"
+	[[ $output == $'option nothing\nmessage nothing' ]]
+	# The twin: without a sandbox it can.
+	run python3 -c "$echoes"'
+server = socket.create_server(("127.0.0.1", 0))
+def connect(s):
+    s.connect(server.getsockname())
+    s.send(b"0123456789abcdef")
+for how in ("option", "message"):
+    look(how, connect)'
+	echo "$output"
+	[[ $output == $'option seen\nmessage seen' ]]
 }
 
 @test "senseless and vanishing callers leave init as it was" {
@@ -316,10 +361,9 @@ try:
 except PermissionError:
     print("refused")' "$elsewhere/host"
 	[[ $output == refused ]]
-	mkdir sub
 	python '
 import os, socket, threading
-os.chdir("sub")
+os.chdir(os.environ["TMPDIR"])
 def serve(s):
     c = s.accept()[0]; c.sendall(b"hello"); c.close()
 for address in ("s", "\0koda-t37-own-%d" % os.getpid()):
