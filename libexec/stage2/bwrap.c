@@ -67,7 +67,7 @@ static void leave_mounts(void)
 }
 
 /* The forked process becomes bubblewrap. */
-static _Noreturn void become_bubblewrap(const struct started *started, int bond, int args)
+static _Noreturn void become_bubblewrap(const struct started *started, int plan, int bond, int args)
 {
 	static char name[] = "bwrap";
 	static char option[] = "--args";
@@ -84,7 +84,7 @@ static _Noreturn void become_bubblewrap(const struct started *started, int bond,
 	leave_mounts();
 	from[0] = from[1] = nothing;
 	from[2] = park(started->errors);
-	from[KODA_INSIDE_PLAN] = park(KODA_STAGE2_PLAN_FD);
+	from[KODA_INSIDE_PLAN] = park(plan);
 	from[KODA_INSIDE_STATUS] = park(KODA_STAGE2_STATUS_FD);
 	from[KODA_INSIDE_BOND] = park(bond);
 	for (int i = 0; i < 3; i++)
@@ -111,7 +111,7 @@ static int make_memory(const char *name)
 }
 
 /* Before there is a plan: until it has its arguments, bubblewrap gets ready and waits. */
-static struct started start(void)
+static struct started start(int plan)
 {
 	struct started started;
 	int bond[2];
@@ -129,7 +129,7 @@ static struct started start(void)
 	if (started.pid < 0)
 		koda_stage2_fail("start bubblewrap", "", errno);
 	if (started.pid == 0)
-		become_bubblewrap(&started, bond[1], args[0]);
+		become_bubblewrap(&started, plan, bond[1], args[0]);
 	(void)close(bond[1]);
 	(void)close(args[0]);
 	started.bond = bond[0];
@@ -137,15 +137,16 @@ static struct started start(void)
 	return started;
 }
 
-/* The contents of files, then the arguments. If bubblewrap is gone, that is noticed elsewhere. */
-static void instruct(const struct started *started, const struct plan *plan)
+/* The contents of files, then the arguments: the first of them, or those behind the empty one. If
+ * bubblewrap is gone, that is noticed elsewhere. */
+static void instruct(const struct started *started, const struct plan *plan, bool all)
 {
+	const off_t len = lseek(KODA_BWRAP_ARGS_FD, 0, SEEK_END);
+	char *args = malloc((size_t)(len > 0 ? len : 0) + 2);
 	struct koda_op op;
 	size_t at = 0;
+	size_t first;
 	int file = 0;
-	char part[4096];
-	off_t done = 0;
-	ssize_t n;
 
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind != KODA_OP_FILE)
@@ -155,84 +156,47 @@ static void instruct(const struct started *started, const struct plan *plan)
 			koda_stage2_fail("keep the contents of a file", op.text1.ptr, errno);
 		file++;
 	}
-	while ((n = pread(KODA_BWRAP_ARGS_FD, part, sizeof(part), done)) > 0) {
-		if (write(started->args, part, (size_t)n) != n)
-			break;
-		done += n;
-	}
-	if (n < 0)
+	if (len <= 0 || !args || pread(KODA_BWRAP_ARGS_FD, args, (size_t)len, 0) != len)
 		koda_stage2_fail("read the arguments", "", errno);
+	args[len] = args[len + 1] = '\0';
+	for (first = 0; args[first];)
+		first += strlen(args + first) + 1;
+	at = all ? first + 1 : 0;
+	first = all ? (size_t)len : first;
+	while (at < first) {
+		ssize_t n = write(started->args, args + at, first - at);
+
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	free(args);
 	(void)close(started->args);
 }
 
-/* Masks for what comes and goes, as sockets do. If it goes between the runner's look and
- * bubblewrap's, then bubblewrap makes a file in its place to mount on. In a tree that can be
- * written it can; that file is ours to remove. */
-struct fleeting {
-	const char *path;
-	ino_t inode;
-};
-
-static struct fleeting *fleeting;
-static size_t fleeting_count;
-
-/* Directories of that kind are koda's own, and made by nobody here. */
-static bool is_fleeting(const struct koda_op *op)
-{
-	return op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING) &&
-	       !(op->flags & KODA_OP_DIRECTORY);
-}
-
-static void note_fleeting(const struct plan *plan)
+/* Has something gone that bubblewrap was to hide? Sockets come and go. */
+static bool has_changed(const struct plan *plan)
 {
 	struct koda_op op;
+	struct stat st;
 	size_t at = 0;
 
 	while (koda_ops_next(plan->bytes, &at, &op))
-		fleeting_count += is_fleeting(&op);
-	fleeting = calloc(fleeting_count + 1, sizeof(*fleeting));
-	if (!fleeting)
-		koda_stage2_fail("out of memory", "", ENOMEM);
-	fleeting_count = 0;
-	for (at = 0; koda_ops_next(plan->bytes, &at, &op);) {
-		struct stat st;
-
-		if (is_fleeting(&op))
-			fleeting[fleeting_count++] =
-				(struct fleeting){ op.text1.ptr,
-						   lstat(op.text1.ptr, &st) == 0 ? st.st_ino : 0 };
-	}
-}
-
-/* True if something had gone before bubblewrap could hide it. */
-static bool undo_fleeting(void)
-{
-	bool gone = false;
-
-	for (size_t i = 0; i < fleeting_count; i++) {
-		struct stat st;
-
-		if (lstat(fleeting[i].path, &st) < 0) {
-			gone = true;
-		} else if (st.st_ino != fleeting[i].inode && S_ISREG(st.st_mode) &&
-			   st.st_size == 0 && (st.st_mode & 07777) == 0444 &&
-			   st.st_uid == geteuid()) {
-			(void)unlink(fleeting[i].path);
-			gone = true;
-		}
-	}
-	return gone;
+		if (op.kind == KODA_OP_MASK && (op.flags & KODA_OP_FLEETING) &&
+		    !(op.flags & KODA_OP_DIRECTORY) && lstat(op.text1.ptr, &st) < 0)
+			return true;
+	return false;
 }
 
 /* Bubblewrap's own words, the first line of them. */
-static _Noreturn void tell_failure(const struct started *started)
+static _Noreturn void tell_failure(const struct started *started, const struct plan *plan)
 {
 	char text[192];
 	ssize_t n;
 
 	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (undo_fleeting())
+	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
@@ -240,9 +204,15 @@ static _Noreturn void tell_failure(const struct started *started)
 	koda_stage2_fail("bubblewrap cannot make the sandbox", text, 0);
 }
 
-/* A pidfd of the first process inside; -1 if the runner goes away meanwhile. Does not return if
- * bubblewrap fails. */
-static int meet(const struct started *started)
+/* Who is inside, by a pidfd, and the first word from there. */
+struct met {
+	pid_t pid;
+	int pidfd; /* -1: the runner went away meanwhile */
+	unsigned char word;
+};
+
+/* Does not return if bubblewrap fails. */
+static struct met meet(const struct started *started, const struct plan *plan)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = 0 },
 				   { .fd = started->bond, .events = POLLIN } };
@@ -250,31 +220,31 @@ static int meet(const struct started *started)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(struct ucred))];
 	} control = { .space = { 0 } };
-	unsigned char byte;
-	struct iovec bytes = { &byte, 1 };
+	struct met met = { .pidfd = -1 };
+	struct iovec bytes = { &met.word, 1 };
 	struct msghdr message = { .msg_iov = &bytes,
 				  .msg_iovlen = 1,
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
 	struct ucred who;
-	int pidfd;
 
 	while (poll(polled, 2, -1) < 0)
 		if (errno != EINTR)
 			koda_stage2_fail("wait for bubblewrap", "", errno);
 	if (!polled[1].revents)
-		return -1;
+		return met;
 	if (recvmsg(started->bond, &message, MSG_CMSG_CLOEXEC) != 1)
-		tell_failure(started);
+		tell_failure(started, plan);
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_CREDENTIALS)
 		koda_stage2_fail("learn who is inside", "", 0);
 	memcpy(&who, CMSG_DATA(header), sizeof(who));
-	pidfd = who.pid > 0 ? (int)syscall(SYS_pidfd_open, who.pid, 0) : -1;
-	if (pidfd < 0)
+	met.pid = who.pid;
+	met.pidfd = who.pid > 0 ? (int)syscall(SYS_pidfd_open, who.pid, 0) : -1;
+	if (met.pidfd < 0)
 		koda_stage2_fail("hold on to the first process inside", "", errno);
-	return pidfd;
+	return met;
 }
 
 /* Passes signals on until the lifeline or the first process inside ends. */
@@ -307,36 +277,65 @@ static void watch(int pidfd, int bond)
 		;
 }
 
-/* From the plan to the end of the command. */
-static void guard(const struct started *started)
+/* Bubblewrap, and whatever it started. */
+static void end(const struct started *started)
 {
+	(void)kill(started->pid, SIGKILL);
+	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Once more, with all that bubblewrap can be told: nobody inside may mount. */
+static struct met start_again(struct started *started, struct met met, const struct plan *plan,
+			      int plan_fd)
+{
+	struct pollfd ended = { .fd = met.pidfd, .events = POLLIN };
+
+	(void)syscall(SYS_pidfd_send_signal, met.pidfd, SIGKILL, NULL, 0);
+	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
+		;
+	end(started);
+	(void)close(met.pidfd);
+	(void)close(started->bond);
+	(void)close(started->errors);
+	*started = start(plan_fd);
+	instruct(started, plan, true);
+	return meet(started, plan);
+}
+
+/* From the plan to the end of the command. */
+static void guard(struct started *started)
+{
+	int plan_fd = park(KODA_STAGE2_PLAN_FD); /* loading closes it */
 	const struct plan plan = koda_plan_load();
-	struct inside_go go;
-	int pidfd;
+	struct inside_go go = { .rest = true };
+	struct met met;
 
 	koda_hold_all(&plan);
-	note_fleeting(&plan);
-	/* Bubblewrap itself is one more than the plan counts. */
-	go.cgroup = koda_cgroup_open(&plan, started->pid, 1);
-	instruct(started, &plan);
-	pidfd = meet(started);
+	instruct(started, &plan, false);
+	met = meet(started, &plan);
+	if (met.pidfd >= 0 && met.word != INSIDE_LOCKED) {
+		met = start_again(started, met, &plan, plan_fd);
+		go.rest = false;
+	}
+	/* The command's streams must end when the command does, not when we do. */
+	for (int fd = 0; fd <= 2; fd++)
+		(void)close(fd);
+	(void)close(plan_fd);
+	if (met.pidfd < 0)
+		return;
+	go.cgroup = koda_cgroup_open(&plan, met.pid);
 	koda_check_tell_outside(go.outside);
-	if (pidfd >= 0 && send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
-		watch(pidfd, started->bond);
+	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
+		watch(met.pidfd, started->bond);
 }
 
 void koda_bwrap_guard(void)
 {
-	const struct started started = start();
+	struct started started = start(KODA_STAGE2_PLAN_FD);
 
-	/* The command's streams must end when the command does, not when we do. */
-	for (int fd = 0; fd <= 2; fd++)
-		(void)close(fd);
 	if (koda_guardian_wait_for_plan())
 		guard(&started);
 	/* Whatever was inside has ended, or never began and goes with it. */
-	(void)kill(started.pid, SIGKILL);
-	while (waitpid(started.pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	(void)undo_fleeting();
+	end(&started);
 }

@@ -103,7 +103,7 @@ static bool make_group(const char *path)
 	return group >= 0;
 }
 
-bool koda_cgroup_open(const struct plan *plan, pid_t init, unsigned int others)
+bool koda_cgroup_open(const struct plan *plan, pid_t init)
 {
 	struct koda_op op;
 	size_t at = 0;
@@ -113,7 +113,7 @@ bool koda_cgroup_open(const struct plan *plan, pid_t init, unsigned int others)
 		if (op.kind != KODA_OP_CGROUP || !make_group(op.text1.ptr))
 			continue;
 		set_limit("memory.max", op.n1);
-		set_limit("pids.max", op.n2 + others);
+		set_limit("pids.max", op.n2);
 		/* Missing where the kernel does not count swap, and then there is none to use. */
 		if (read_small("memory.swap.max", text, sizeof(text)) > 0)
 			set_limit("memory.swap.max", 0);

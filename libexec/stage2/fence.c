@@ -58,7 +58,7 @@ static void guard(pid_t init, int pidfd, int bond)
 
 	check_plan(&plan);
 	memset(&go, 0, sizeof(go));
-	go.cgroup = koda_cgroup_open(&plan, init, 0);
+	go.cgroup = koda_cgroup_open(&plan, init);
 	koda_scratch_make(&plan);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);

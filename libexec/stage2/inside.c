@@ -4,6 +4,9 @@
  * view is compared with the plan, mount by mount, before anything else is done, and the command
  * checks itself as in every sandbox.
  *
+ * Where it may, it makes what bubblewrap was not told to make: what lies in trees that others can
+ * change meanwhile, in which bubblewrap would follow links and make files.
+ *
  * T-34. Where it may, it moves into a copy of the view that belongs to another user namespace, as
  * init does in a sandbox of our own. Where it may not, descriptors of this view must not leave it:
  * no socket can then be made in a tree of the host, which is where commands of two sandboxes could
@@ -40,9 +43,9 @@ static void take_descriptors(void)
 }
 
 /* The guardian learns who we are, and tells what is outside. */
-static struct inside_go meet_guardian(void)
+static struct inside_go meet_guardian(bool locked)
 {
-	const unsigned char here = 1;
+	const unsigned char here = locked ? INSIDE_LOCKED : INSIDE_OPEN;
 	struct inside_go go;
 
 	if (send(KODA_INSIDE_BOND, &here, 1, MSG_NOSIGNAL) != 1 ||
@@ -59,6 +62,36 @@ static void tighten_view(void)
 		koda_stage2_fail("make the mounts private", "/", errno);
 	for (const char *const *node = koda_device_nodes; *node; node++)
 		koda_tree_set(AT_FDCWD, *node, 0, MOUNT_ATTR_RDONLY, *node);
+}
+
+/* What bubblewrap must not be told to hide, and nobody else may. */
+static void refuse_unmade(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		int fd;
+
+		if (op.kind != KODA_OP_MASK && op.kind != KODA_OP_VEIL)
+			continue;
+		if (!(op.flags & KODA_OP_ONLY_INSIDE))
+			continue;
+		fd = koda_tree_open(op.text1.ptr);
+		/* Sockets come and go. */
+		if (fd >= 0 || !(op.flags & KODA_OP_FLEETING))
+			koda_stage2_fail("bubblewrap cannot safely hide what lies in a tree that "
+					 "can be written, and the launcher may not mount here:",
+					 op.text1.ptr, 0);
+	}
+}
+
+/* The rest of the view, and then a copy of it in which that is locked too. */
+static void complete_view(const struct plan *plan, uid_t user, gid_t group)
+{
+	koda_view_complete(plan);
+	koda_check_remember_view();
+	koda_user_seclude(user, group);
 }
 
 _Noreturn void koda_inside_main(void)
@@ -78,18 +111,22 @@ _Noreturn void koda_inside_main(void)
 	(void)prctl(PR_SET_NAME, "koda-sandbox-stage2", 0, 0, 0);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	go = meet_guardian();
-	koda_check_take_outside(go.outside);
-	plan = koda_plan_load();
 	koda_check_remember_view();
 	locked = koda_user_try_seclude(user, group);
 	/* Only if nobody here may: that not all can because of a limit makes views of both kinds.
 	 */
 	if (!locked && errno != EPERM && errno != EACCES)
 		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
-	if (locked) {
+	go = meet_guardian(locked);
+	koda_check_take_outside(go.outside);
+	plan = koda_plan_load();
+	if (locked)
 		tighten_view();
-	} else {
+	if (locked && go.rest)
+		complete_view(&plan, user, group);
+	else
+		refuse_unmade(&plan);
+	if (!locked) {
 		koda_check_open_view();
 		koda_lock_no_sockets();
 	}

@@ -157,7 +157,7 @@ static void guard(pid_t init, int pidfd, int bond)
 	koda_check_tell_outside(go.outside);
 	koda_hold_all(&plan);
 	koda_cache_hold(&plan, &go);
-	go.cgroup = koda_cgroup_open(&plan, init, 0);
+	go.cgroup = koda_cgroup_open(&plan, init);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	koda_guard_watch(init, pidfd, bond);

@@ -85,9 +85,9 @@ void koda_cache_hold(const struct plan *plan, struct go *ret_go);
  * look into, and so could not remove. */
 void koda_cache_undo(void);
 
-/* The command's control group (cgroup.c), made by the guardian, which moves init there, and others
- * beside it. False if the plan has none or it cannot be made. */
-bool koda_cgroup_open(const struct plan *plan, pid_t init, unsigned int others);
+/* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
+ * the plan has none or it cannot be made. */
+bool koda_cgroup_open(const struct plan *plan, pid_t init);
 /* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
@@ -138,6 +138,8 @@ void koda_watch_look(void);
 void koda_view_prepare(void);
 void koda_view_begin(const struct plan *plan);
 void koda_view_build(const struct plan *plan, const struct go *go);
+/* In a view that somebody else made: the ops with KODA_OP_INSIDE. */
+void koda_view_complete(const struct plan *plan);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
 void koda_lock_limits(const struct plan *plan);

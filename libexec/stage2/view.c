@@ -73,6 +73,16 @@ static void clone_all(const struct plan *plan, bool (*is_wanted)(const struct ko
 	}
 }
 
+static int make_own_tree(const struct koda_op *op)
+{
+	char size[32];
+	char mode[32];
+
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op->n1);
+	(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op->n2);
+	return koda_tree_tmpfs(op->text1.ptr, size, mode, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
 /* Private directories and veils, which become part of the view in their turn. */
 static void make_own_trees(const struct plan *plan)
 {
@@ -81,15 +91,8 @@ static void make_own_trees(const struct plan *plan)
 	size_t at = 0;
 
 	for (; koda_ops_next(plan->bytes, &at, &op); i++) {
-		char size[32];
-		char mode[32];
-
-		if (op.kind != KODA_OP_TMPFS && op.kind != KODA_OP_VEIL)
-			continue;
-		(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)op.n1);
-		(void)snprintf(mode, sizeof(mode), "%llo", (unsigned long long)op.n2);
-		trees[i] = koda_tree_tmpfs(op.text1.ptr, size, mode,
-					   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+		if (op.kind == KODA_OP_TMPFS || op.kind == KODA_OP_VEIL)
+			trees[i] = make_own_tree(&op);
 	}
 }
 
@@ -121,7 +124,8 @@ static void make_room(const struct plan *plan)
 		trees[i] = -1;
 }
 
-static void attach_masks(const struct plan *plan)
+/* True if there are any. */
+static bool attach_masks(const struct plan *plan)
 {
 	struct koda_op op = { .kind = KODA_OP_COUNT };
 	size_t at = 0;
@@ -129,12 +133,13 @@ static void attach_masks(const struct plan *plan)
 
 	while (op.kind != KODA_OP_MASK)
 		if (!koda_ops_next(plan->bytes, &at, &op))
-			return;
+			return false;
 	tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
 		koda_stage2_fail("make a mask", "", errno);
 	koda_tree_attach(tree, MASK_AT, true, 0);
 	(void)close(tree);
+	return true;
 }
 
 static void apply_mask(const struct koda_op *op)
@@ -281,9 +286,64 @@ void koda_view_build(const struct plan *plan, const struct go *go)
 	copy_caches(plan, go);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	clone_all(plan, is_cloned_readonly);
-	attach_masks(plan);
+	(void)attach_masks(plan);
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);
 	close_own_trees(plan);
+	free(trees);
+}
+
+/* What it is cloned from may be writable here. */
+static int clone_closed(const struct koda_op *op)
+{
+	int tree = koda_tree_clone(op);
+	unsigned int below = koda_tree_is_directory(tree) ? AT_RECURSIVE : 0;
+
+	if (is_cloned_readonly(op))
+		koda_tree_set(tree, "", AT_EMPTY_PATH | below, MOUNT_ATTR_RDONLY, op->text1.ptr);
+	return tree;
+}
+
+static int tree_to_complete(const struct koda_op *op)
+{
+	if (op->kind == KODA_OP_VEIL)
+		return make_own_tree(op);
+	if (op->kind == KODA_OP_OVERLAY)
+		return koda_cache_tree(op, -1);
+	if ((op->flags & KODA_OP_LATE) || !(is_cloned_writable(op) || is_cloned_readonly(op)))
+		return -1;
+	return clone_closed(op);
+}
+
+/* The same bit means other things elsewhere. */
+static bool is_left(const struct koda_op *op)
+{
+	return (op->flags & KODA_OP_INSIDE) &&
+	       (op->kind == KODA_OP_MASK || op->kind == KODA_OP_VEIL ||
+		op->kind == KODA_OP_OVERLAY || is_cloned_writable(op) || is_cloned_readonly(op));
+}
+
+void koda_view_complete(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t i = 0;
+	size_t at = 0;
+	bool masked;
+
+	raise_descriptor_limit();
+	make_room(plan);
+	for (; koda_ops_next(plan->bytes, &at, &op); i++)
+		if (is_left(&op))
+			trees[i] = tree_to_complete(&op);
+	masked = attach_masks(plan);
+	for (i = at = 0; koda_ops_next(plan->bytes, &at, &op); i++)
+		if (is_left(&op))
+			apply(&op, trees[i]);
+	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
+		if (op.kind == KODA_OP_VEIL && is_left(&op))
+			koda_tree_set(AT_FDCWD, op.text1.ptr, 0, MOUNT_ATTR_RDONLY, op.text1.ptr);
+	/* No fresh /proc comes to cover them here. */
+	if (masked && umount2(MASK_AT, MNT_DETACH) < 0)
+		koda_stage2_fail("take away the masks at", MASK_AT, errno);
 	free(trees);
 }

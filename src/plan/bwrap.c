@@ -7,8 +7,11 @@
  *   late        what comes from such a directory is one itself
  *   pin         nothing; bubblewrap follows every link
  *
- * Mount points are never bubblewrap's to make in a tree of the host: the plan names only what is
- * there, the guardian makes the placeholders first, and the launcher inside looks at every mount.
+ * Bubblewrap finds mount points by path, follows links and makes what is missing, while all of the
+ * host can be written. A path that somebody exchanges meanwhile would have it make files anywhere.
+ * So it gets nothing below a tree that can be written, and no masks: the launcher inside makes
+ * those by held descriptors, and looks at every mount. Where the launcher may not mount, bubblewrap
+ * binds what exists in such trees all the same, but hides nothing there.
  */
 #include "plan/bwrap.h"
 
@@ -18,6 +21,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define MASK_BYTES 4096
 #define VEIL_MODE  0111U
@@ -26,6 +30,7 @@
 struct writer {
 	struct koda_buf *out;
 	const struct koda_plan *plan;
+	uint32_t skipped; /* ops with such flags are somebody else's */
 	uint64_t files;   /* that contents were asked for, so far */
 	uint64_t nothing; /* the same of none */
 	int failed;
@@ -145,6 +150,8 @@ static void put_op(struct writer *w, size_t line)
 	const struct koda_op *op = &w->plan->lines[line].op;
 	const char *path = op->text1.ptr;
 
+	if (op->flags & w->skipped)
+		return;
 	switch (op->kind) {
 	case KODA_OP_WRITABLE:
 	case KODA_OP_READONLY:
@@ -206,6 +213,8 @@ static void close_own(struct writer *w)
 
 		if (op->kind == KODA_OP_DEV)
 			close_mount(w, "/dev");
+		else if (op->flags & w->skipped)
+			continue;
 		else if (op->kind == KODA_OP_VEIL ||
 			 (op->kind == KODA_OP_TMPFS && (op->flags & KODA_OP_CLOSED)))
 			close_mount(w, op->text1.ptr);
@@ -222,7 +231,61 @@ static bool has_view(const struct koda_plan *plan)
 	return true;
 }
 
-int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
+static bool is_below(const struct koda_plan *plan, const size_t *trees, size_t count,
+		     struct koda_span path)
+{
+	for (size_t i = 0; i < count; i++)
+		if (koda_path_covers(plan->lines[trees[i]].op.text1, path))
+			return true;
+	return false;
+}
+
+/* below: a tree of the host that can be written */
+static uint32_t share_of(const struct koda_op *op, bool below)
+{
+	bool late = op->flags & KODA_OP_LATE;
+	bool binds = op->kind == KODA_OP_WRITABLE || op->kind == KODA_OP_READONLY;
+	bool hides = op->kind == KODA_OP_HOLE || op->kind == KODA_OP_VEIL ||
+		     op->kind == KODA_OP_OVERLAY || op->kind == KODA_OP_MASK;
+
+	if (below && binds && !late)
+		return KODA_OP_INSIDE;
+	if (below && (binds || hides))
+		return KODA_OP_INSIDE | KODA_OP_ONLY_INSIDE;
+	/* In what bubblewrap makes itself nobody else is. */
+	if (op->kind == KODA_OP_MASK && !late &&
+	    !koda_path_covers(koda_span_of("/proc"), op->text1))
+		return KODA_OP_INSIDE;
+	return 0;
+}
+
+int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divided,
+		      struct koda_error *err)
+{
+	koda_auto_free size_t *trees = calloc(plan->count + 1, sizeof(*trees));
+	struct koda_plan_line *lines = calloc(plan->count + 1, sizeof(*lines));
+	size_t count = 0;
+
+	if (!trees || !lines) {
+		free(lines);
+		return koda_fail_nomem(err);
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		struct koda_op *op = &lines[i].op;
+		bool below;
+
+		lines[i] = plan->lines[i];
+		below = is_below(plan, trees, count, op->text1);
+		op->flags |= share_of(op, below);
+		if (op->kind == KODA_OP_WRITABLE && !(op->flags & KODA_OP_LATE) && !below)
+			trees[count++] = i;
+	}
+	*ret_divided = (struct koda_plan){ .lines = lines, .count = plan->count };
+	return KODA_OK;
+}
+
+int koda_bwrap_args(const struct koda_plan *divided, bool all, struct koda_buf *out,
+		    struct koda_error *err)
 {
 	/* The first process inside is ours and reaps; it has no parent there to outlive. */
 	static const char *const frame[] = { "--unshare-user", "--unshare-pid",
@@ -230,16 +293,18 @@ int koda_bwrap_args(const struct koda_plan *plan, struct koda_buf *out, struct k
 					     "--unshare-uts",  "--unshare-cgroup",
 					     "--hostname",     "koda",
 					     "--as-pid-1",     "--die-with-parent" };
-	struct writer w = { .out = out, .plan = plan };
+	struct writer w = { .out = out,
+			    .plan = divided,
+			    .skipped = all ? KODA_OP_ONLY_INSIDE : KODA_OP_INSIDE };
 
-	if (!has_view(plan))
+	if (!has_view(divided))
 		return koda_fail(err, KODA_E_INVALID, 0,
 				 "bubblewrap has no words for a plan of the backend landlock; plan "
 				 "for another");
 	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
 		put(&w, frame[i]);
 	put_bind(&w, "--ro-bind", "/");
-	for (size_t i = 0; i < plan->count; i++)
+	for (size_t i = 0; i < divided->count; i++)
 		put_op(&w, i);
 	close_own(&w);
 	put(&w, "--chdir");
@@ -271,8 +336,13 @@ static int print_arg(struct koda_buf *out, const char *arg)
 int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	int r = koda_bwrap_args(plan, &args, err);
+	struct koda_plan divided;
+	int r = koda_bwrap_divide(plan, &divided, err);
 
+	if (r < 0)
+		return r;
+	r = koda_bwrap_args(&divided, false, &args, err);
+	free(divided.lines);
 	if (r < 0)
 		return r;
 	for (size_t at = 0; at < args.len && r == KODA_OK; at += strlen(args.ptr + at) + 1) {

@@ -157,7 +157,8 @@ static int is_for_bubblewrap(const struct koda_op *op, bool *ret_is, struct koda
 
 /* The arguments are for what is there; the plan, which they are compared with inside, stays whole.
  */
-static int render(const struct koda_plan *plan, struct koda_buf *args, struct koda_error *err)
+static int render(const struct koda_plan *plan, bool all, struct koda_buf *args,
+		  struct koda_error *err)
 {
 	struct koda_plan rest = KODA_PLAN_INIT; /* the texts stay the plan's */
 	int r = KODA_OK;
@@ -173,7 +174,7 @@ static int render(const struct koda_plan *plan, struct koda_buf *args, struct ko
 			rest.lines[rest.count++] = plan->lines[i];
 	}
 	if (r == KODA_OK)
-		r = koda_bwrap_args(&rest, args, err);
+		r = koda_bwrap_args(&rest, all, args, err);
 	free(rest.lines);
 	return r;
 }
@@ -182,12 +183,24 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 		  struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	int r = render(plan, &args, err);
+	struct koda_plan divided;
+	int r = koda_bwrap_divide(plan, &divided, err);
 
+	if (r < 0)
+		return r;
+	/* Those to begin with, an empty one, and those for where the launcher may not mount. */
+	r = render(&divided, false, &args, err);
+	if (r == KODA_OK && koda_buf_add(&args, "", 1) < 0)
+		r = koda_fail_nomem(err);
+	if (r == KODA_OK)
+		r = render(&divided, true, &args, err);
 	if (r == KODA_OK)
 		r = koda_fd_seal(launcher->args_fd, args.ptr, args.len, err);
 	koda_fd_close(&launcher->args_fd);
-	return r < 0 ? r : koda_launcher_send_plan(launcher, plan, err);
+	if (r == KODA_OK)
+		r = koda_launcher_send_plan(launcher, &divided, err);
+	free(divided.lines);
+	return r;
 }
 
 const struct koda_backend koda_backend_bwrap = { "bwrap", judge, prepare, launch };

@@ -4,7 +4,8 @@
  * it is; of bubblewrap's arguments one option is taken out, or one is made weaker, and the launcher
  * is started with what is left. It must refuse, whatever it was.
  *
- *   bend ROOT HOME    every option in turn; prints what nobody noticed
+ *   bend ROOT HOME         every option in turn; prints what nobody noticed
+ *   bend ROOT HOME open    the same where the launcher may not mount, and hides nothing in ROOT
  *
  * KODA_STAGE2 is the launcher. What changes nothing about the view is exempt.
  */
@@ -33,12 +34,15 @@ struct option_group {
 
 static struct {
 	struct koda_plan plan;
-	struct koda_buf args;
+	struct koda_plan divided;
+	bool open;            /* those for where the launcher may not mount are bent */
+	struct koda_buf args; /* what is bent */
+	struct koda_buf rest; /* the others */
 	const char *words[ARGS_MAX];
 	size_t word_count;
 	struct option_group groups[ARGS_MAX];
 	size_t group_count;
-} bench = { .args = { .max = KODA_BWRAP_ARGS_MAX } };
+} bench = { .args = { .max = KODA_BWRAP_ARGS_MAX }, .rest = { .max = KODA_BWRAP_ARGS_MAX } };
 
 static _Noreturn void give_up(const char *what, const struct koda_error *err)
 {
@@ -87,7 +91,11 @@ static void make_plan(const char *root, const char *home)
 	for (size_t i = 0; i < KODA_ARRAY_LEN(rules); i++) {
 		char path[4096];
 
-		(void)snprintf(path, sizeof(path), "%s/%s", root, rules[i].below);
+		(void)snprintf(path, sizeof(path), "%s/%s",
+			       bench.open && rules[i].list != KODA_LIST_DENY_WRITE_WITHIN_ALLOW
+				       ? home
+				       : root,
+			       rules[i].below);
 		if (koda_policy_add(policy, rules[i].list, path, strlen(path), &err) < 0)
 			give_up("the policy", &err);
 	}
@@ -96,7 +104,9 @@ static void make_plan(const char *root, const char *home)
 	    koda_sandbox_make_plan(sandbox, &command, &bench.plan, &err) < 0)
 		give_up("the plan", &err);
 	leave_out_fleeting();
-	if (koda_bwrap_args(&bench.plan, &bench.args, &err) < 0)
+	if (koda_bwrap_divide(&bench.plan, &bench.divided, &err) < 0 ||
+	    koda_bwrap_args(&bench.divided, bench.open, &bench.args, &err) < 0 ||
+	    koda_bwrap_args(&bench.divided, !bench.open, &bench.rest, &err) < 0)
 		give_up("the arguments", &err);
 	koda_sandbox_close(sandbox);
 }
@@ -125,6 +135,17 @@ static void split_args(void)
 	}
 }
 
+/* The other arguments, before or behind the empty one. */
+static void add_rest(struct koda_buf *bytes)
+{
+	struct koda_error err = { 0 };
+
+	if ((!bench.open && koda_buf_add(bytes, "", 1) < 0) ||
+	    koda_buf_add(bytes, bench.rest.ptr, bench.rest.len) < 0 ||
+	    (bench.open && koda_buf_add(bytes, "", 1) < 0))
+		give_up("out of memory", &err);
+}
+
 /* The arguments without a group, or with another word in place of one, as a sealed file. */
 static int seal_args(const struct option_group *without, size_t at, const char *instead)
 {
@@ -132,6 +153,8 @@ static int seal_args(const struct option_group *without, size_t at, const char *
 	struct koda_error err = { 0 };
 	int fd = -1;
 
+	if (bench.open)
+		add_rest(&bytes);
 	for (size_t i = 0; i < bench.word_count; i++) {
 		const char *word = instead && i == at ? instead : bench.words[i];
 
@@ -140,6 +163,8 @@ static int seal_args(const struct option_group *without, size_t at, const char *
 		if (koda_buf_add(&bytes, word, strlen(word) + 1) < 0)
 			give_up("out of memory", &err);
 	}
+	if (!bench.open)
+		add_rest(&bytes);
 	if (koda_fd_sealed("args", bytes.ptr, bytes.len, &fd, &err) < 0)
 		give_up("seal", &err);
 	return fd;
@@ -151,7 +176,7 @@ static int seal_plan(void)
 	struct koda_error err = { 0 };
 	int fd = -1;
 
-	if (koda_plan_encode(&bench.plan, &bytes, &err) < 0 ||
+	if (koda_plan_encode(&bench.divided, &bytes, &err) < 0 ||
 	    koda_fd_sealed("plan", bytes.ptr, bytes.len, &fd, &err) < 0)
 		give_up("seal", &err);
 	return fd;
@@ -263,8 +288,9 @@ int main(int argc, char **argv)
 	unsigned int survivors = 0;
 	int args;
 
-	if (argc != 3 || !getenv("KODA_STAGE2"))
+	if (argc < 3 || argc > 4 || !getenv("KODA_STAGE2"))
 		return 2;
+	bench.open = argc == 4;
 	make_plan(argv[1], argv[2]);
 	split_args();
 	args = seal_args(NULL, 0, NULL);
@@ -294,6 +320,8 @@ int main(int argc, char **argv)
 	}
 	(void)printf("%u changes of the arguments, %u not noticed\n", tried, survivors);
 	koda_buf_clear(&bench.args);
+	koda_buf_clear(&bench.rest);
+	free(bench.divided.lines);
 	koda_plan_clear(&bench.plan);
 	return survivors ? 1 : 0;
 }

@@ -258,7 +258,9 @@ among() {
 	[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
 	if ! is_root; then
 		only_bubblewrap
-		run "${lack[@]}" "$KODA_BEND" "$project" "$HOME"
+		mkdir -p "$HOME/hidden" "$HOME/veiled/a/hole"
+		echo secret >"$HOME/secret"
+		run "${lack[@]}" "$KODA_BEND" "$project" "$HOME" open
 		[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
 	fi
 }
@@ -284,4 +286,74 @@ among() {
 	done
 	rm -f up
 	no_litter ./file
+}
+
+# exchange A B: two names change places, again and again, while $BATS_TEST_TMPDIR/go is there.
+exchange() {
+	touch "$BATS_TEST_TMPDIR/go"
+	python3 - "$1" "$2" "$BATS_TEST_TMPDIR/go" <<-'END' 3>&- &
+		import ctypes, os, sys, time
+		libc = ctypes.CDLL(None)
+		a, b = (os.fsencode(name) for name in sys.argv[1:3])
+		for turn in range(60000):
+		    if not os.path.exists(sys.argv[3]):
+		        break
+		    libc.renameat2(-100, a, -100, b, 2)
+		    time.sleep(0.0005 * (1 + turn % 5))
+	END
+	exchanger=$!
+}
+
+# run_meanwhile OPTION...: thirty runs; each runs or refuses, and none makes anything at $HOME/made.
+run_meanwhile() {
+	for ((i = 0; i < 30; i++)); do
+		status=0
+		"$KODA_BIN" run --backend bwrap --wall-time 30 --yes "$@" true </dev/null >/dev/null \
+			2>"$BATS_TEST_TMPDIR/err" || status=$?
+		[[ $status -eq 0 || $status -eq 125 ]] || explain "it ended with $status" || break
+		[[ ! -e $HOME/made ]] || explain 'a file was made outside' || break
+	done
+	rm "$BATS_TEST_TMPDIR/go"
+	wait "$exchanger"
+	[[ $i -eq 30 ]]
+}
+
+@test "a path that another changes meanwhile: nothing is made where it leads" {
+	mkdir sub
+	echo secret >sub/s
+	ln -s "/oldroot$HOME/made" sub/l
+	exchange sub/s sub/l
+	run_meanwhile --deny-read "$project/sub/s"
+	# The same for a file that is only not to be written.
+	exchange sub/s sub/l
+	run_meanwhile --deny-write "$project/sub/s"
+	# Twin: where nobody does, what is hidden is hidden, and what is closed is closed.
+	rm -rf sub
+	mkdir sub
+	echo secret >sub/s
+	run "$KODA_BIN" run --backend bwrap --deny-read "$project/sub/s" cat sub/s
+	[[ $status -ne 0 && $output != *secret* ]]
+	run "$KODA_BIN" run --backend bwrap --deny-write "$project/sub/s" sh -c 'cat sub/s; echo >sub/s'
+	[[ $status -ne 0 && $output == secret* && $(<sub/s) == secret ]]
+	run "$KODA_BIN" run --backend bwrap sh -c 'cat sub/s; echo new >sub/s'
+	[[ $status -eq 0 && $output == secret && $(<sub/s) == new ]]
+	[[ ! -e $HOME/made ]]
+}
+
+@test "bubblewrap itself would: it follows the link and makes the file" {
+	ln -s "/oldroot$HOME/made" l
+	bwrap --bind / / --ro-bind-data 9 "$project/l" true 9</dev/null || true
+	[[ -e $HOME/made ]]
+	rm "$HOME/made"
+}
+
+@test "where the launcher may not mount, nothing is hidden in the project, and that is said" {
+	is_root && skip 'there is no such view for root'
+	only_bubblewrap
+	attempt --backend bwrap --deny-read "$project/file"
+	did_not_run 'cannot safely hide' "$project/file"
+	# Twin: outside the project it is.
+	echo secret >"$HOME/secret"
+	run "${lack[@]}" "$KODA_BIN" run --backend bwrap --deny-read "$HOME/secret" cat "$HOME/secret"
+	[[ $status -ne 0 && $output != *secret$'\n'* ]]
 }

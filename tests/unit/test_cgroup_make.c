@@ -84,7 +84,7 @@ static int open_group(const char *dir, struct koda_buf *bytes)
 	memset(told, 0, sizeof(told));
 	if (setjmp(failed) != 0)
 		return -2;
-	return koda_cgroup_open(&plan, 4711, 0);
+	return koda_cgroup_open(&plan, 4711);
 }
 
 static void limits_are_set(void **state)
