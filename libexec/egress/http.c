@@ -234,7 +234,8 @@ static void on_late(struct koda_conn *conn)
 	struct koda_http *http = conn->state;
 
 	if (http->phase == EGRESS_PHASE_HEAD) {
-		koda_deal_clear(conn);
+		if (!http->in_tunnel)
+			koda_deal_clear(conn);
 		koda_http_free(conn);
 		koda_conn_refuse(conn, KODA_EGRESS_CLIENT_TIMEOUT);
 	} else if (http->phase == EGRESS_PHASE_IDLE) {

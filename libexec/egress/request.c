@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Events about single requests: method and path, but no query and no credentials. */
-#include "conn.h"
+#include "http_conn.h"
 #include "reason.h"
 
 void koda_conn_report_request(struct koda_conn *conn, const struct egress_record *record,
@@ -17,10 +17,11 @@ void koda_conn_report_request(struct koda_conn *conn, const struct egress_record
 		if (record->refusal->text)
 			KODA_REPORT_TEXT(event.text, koda_span_of(record->refusal->text));
 	}
-	/* A request that could not be read says nothing about the one before it. */
-	if (!record->host)
+	/* A request that could not be read says nothing about the one before it. In a tunnel it
+	 * was to go where the tunnel goes. */
+	if (!record->host && !((const struct koda_http *)conn->state)->in_tunnel)
 		koda_deal_clear(conn);
-	else if (koda_target_of(&target, record->host, record->port) == KODA_OK)
+	else if (record->host && koda_target_of(&target, record->host, record->port) == KODA_OK)
 		KODA_REPORT_TEXT(event.host, koda_span_of(target.text));
 	event.port = record->port;
 	KODA_REPORT_TEXT(event.method, record->method);

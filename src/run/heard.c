@@ -40,7 +40,11 @@ static void take_egress(void *ctx, const struct koda_egress_message *message)
 	koda_command_tell(command, event);
 	if (event.of.egress.allowed)
 		return;
-	(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
+	/* What could not be read says nothing about where it was to go. */
+	if (message->host[0])
+		(void)snprintf(target, sizeof(target), "%s:%u", message->host, message->port);
+	else
+		(void)snprintf(target, sizeof(target), "%s", message->text);
 	(void)snprintf(rule, sizeof(rule), "%s", message->rule);
 	koda_command_note(command, &noted);
 }

@@ -84,6 +84,9 @@ struct server {
 	_Atomic unsigned int served;
 };
 void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg);
+/* The same on a socket that listens already, which is taken. */
+void server_start_on(struct server *server, int listener, uint16_t port,
+		     void (*serve)(int fd, void *arg));
 void server_stop(struct server *server);
 /* Sends back what it gets, then the end. */
 void serve_echo(int fd, void *arg);

@@ -50,13 +50,26 @@ static void *accept_all(void *arg)
 	return NULL;
 }
 
-void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg)
+static void run_server(struct server *server, void (*serve)(int fd, void *arg), void *arg)
 {
-	server->listener = listen_local(&server->port);
 	server->serve = serve;
 	server->arg = arg;
 	server->served = 0;
 	assert_int_equal(pthread_create(&server->thread, NULL, accept_all, server), 0);
+}
+
+void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg)
+{
+	server->listener = listen_local(&server->port);
+	run_server(server, serve, arg);
+}
+
+void server_start_on(struct server *server, int listener, uint16_t port,
+		     void (*serve)(int fd, void *arg))
+{
+	server->listener = listener;
+	server->port = port;
+	run_server(server, serve, NULL);
 }
 
 void server_stop(struct server *server)

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-70. What only some servers take for a request. The server here takes everything for one, so
+ * that what reaches it is what could have been answered for another host.
+ */
+#include "host.h"
+
+#include "base/fd.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* An address that nobody else serves web ports on. */
+#define WEB_HOST "127.77.0.1"
+
+static struct {
+	pthread_mutex_t lock;
+	char text[4096];
+	size_t len;
+} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct server any; /* on a port that is for anything */
+static struct server web; /* on one that is for the web */
+
+static void note(const char *bytes, size_t len)
+{
+	(void)pthread_mutex_lock(&seen.lock);
+	if (len <= sizeof(seen.text) - seen.len) {
+		memcpy(seen.text + seen.len, bytes, len);
+		seen.len += len;
+	}
+	(void)pthread_mutex_unlock(&seen.lock);
+}
+
+static void serve_anything(int fd, void *arg)
+{
+	static const char ok[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+	char bytes[1024];
+	bool half = false;
+	ssize_t n;
+
+	(void)arg;
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+		half = half || memmem(bytes, (size_t)n, "ANY", 3);
+		note(bytes, (size_t)n);
+		/* Whichever call comes first hears of a reset. */
+		if (send(fd, ok, sizeof(ok) - 1, MSG_NOSIGNAL) < 0) {
+			n = -1;
+			break;
+		}
+	}
+	if (half)
+		note(n == 0 ? "<end>" : "<cut>", 5);
+}
+
+static bool origin_saw(const char *text)
+{
+	bool found;
+
+	(void)pthread_mutex_lock(&seen.lock);
+	found = memmem(seen.text, seen.len, text, strlen(text)) != NULL;
+	(void)pthread_mutex_unlock(&seen.lock);
+	return found;
+}
+
+static void forget(void)
+{
+	(void)pthread_mutex_lock(&seen.lock);
+	seen.len = 0;
+	(void)pthread_mutex_unlock(&seen.lock);
+}
+
+/* The first of the web ports that is free. */
+static uint16_t move_to_web_port(struct server *server)
+{
+	static const uint16_t ports[] = { 8888, 8008, 8443, 8000, 5000, 3000 };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(ports); i++) {
+		struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ports[i]) };
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		const int on = 1;
+
+		(void)inet_pton(AF_INET, WEB_HOST, &at.sin_addr);
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 64) == 0) {
+			server_start_on(server, fd, ports[i], serve_anything);
+			return ports[i];
+		}
+		koda_fd_close(&fd);
+	}
+	fail_msg("no web port is free on " WEB_HOST);
+	return 0;
+}
+
+static int start_servers(void **state)
+{
+	(void)state;
+	server_start(&any, serve_anything, NULL);
+	(void)move_to_web_port(&web);
+	return 0;
+}
+
+static int stop_servers(void **state)
+{
+	(void)state;
+	server_stop(&any);
+	server_stop(&web);
+	return 0;
+}
+
+static const char *both(void)
+{
+	static char net[256];
+
+	(void)snprintf(net, sizeof(net),
+		       "\"allowed_domains\":[\"localhost:%u\",\"" WEB_HOST ":%u\"]", any.port,
+		       web.port);
+	return net;
+}
+
+/* Goes into a tunnel, says that and ends; none of it may be read as a request to others. */
+static void refused(struct host *host, const char *name, uint16_t port, struct koda_span text)
+{
+	int fd = tunnel_to(host->port, name, port);
+	struct koda_egress_message event;
+	char answer[4096];
+
+	forget();
+	put(fd, text.ptr, text.len);
+	(void)shutdown(fd, SHUT_WR);
+	(void)get_all(fd, answer, sizeof(answer), true);
+	(void)close(fd);
+	event = host_next(host);
+	if (event.verdict != KODA_EGRESS_DENY || origin_saw("other.test"))
+		fail_msg("went through: %.*s", (int)text.len, text.ptr);
+	/* Whoever reads of it can tell where it was to go. */
+	assert_string_equal(event.host, name);
+	assert_int_equal(event.port, port);
+}
+
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		(literal), sizeof(literal) - 1                                                     \
+	}
+#define HOST "Host: other.test\r\n\r\n"
+
+static const struct koda_span requests[] = {
+	TEXT("GET\x0b/x HTTP/1.1\r\n" HOST),
+	TEXT("GET /x\x0cHTTP/1.1\r\n" HOST),
+	TEXT("GET\x1f/x\x1fHTTP/1.1\r\n" HOST),
+	TEXT("GET\x85/x\x85HTTP/1.1\r\n" HOST),
+	TEXT("GET\xa0/x\xa0HTTP/1.1\r\n" HOST),
+	TEXT("\x0bGET /x HTTP/1.1\r\n" HOST),
+	TEXT("GET /\x01 HTTP/1.1\r\n" HOST),
+	TEXT("GET /\x7f HTTP/1.1\r\n" HOST),
+	TEXT("GET x\r\n" HOST),
+	TEXT("GET *\r\n" HOST),
+	TEXT("POST *\r\n" HOST),
+	TEXT("OPTIONS *\r\n" HOST),
+	TEXT("GET http://other.test/ HTTP/1.1"),
+	TEXT("PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\nGET / HTTP/1.1\r\n" HOST),
+	TEXT("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c"
+	     "abcdefghijklGET / HTTP/1.1\r\n" HOST),
+};
+
+static void test_requests(void **state)
+{
+	struct host host;
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(requests); i++) {
+		refused(&host, "localhost", any.port, requests[i]);
+		refused(&host, WEB_HOST, web.port, requests[i]);
+	}
+	host_stop(&host);
+}
+
+/* Its first half was passed on before one could know; then it ends with a reset. */
+static void test_half(void **state)
+{
+	struct host host;
+	char answer[4096];
+	int fd;
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	forget();
+	fd = tunnel_to(host.port, "localhost", any.port);
+	puts_to(fd, "ANY http:");
+	assert_int_equal(get_head(fd, answer, sizeof(answer)), 200);
+	puts_to(fd, "//x HTTP/1.1");
+	(void)shutdown(fd, SHUT_WR);
+	(void)get_all(fd, answer, sizeof(answer), true);
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_BAD_REQUEST);
+	host_stop(&host);
+	/* A clean end might be taken for that of the request. */
+	for (int i = 0; i < 5000 && !origin_saw("<cut>"); i++)
+		(void)usleep(1000);
+	assert_true(origin_saw("<cut>"));
+	assert_false(origin_saw("<end>"));
+}
+
+/* On other ports these are nobody's business. */
+static void test_other_protocols(void **state)
+{
+	static const struct koda_span texts[] = {
+		TEXT("SSH-2.0-OpenSSH_9.2p1 other.test\r\n"),
+		TEXT("0032git-upload-pack /p.git\0host=other.test\0"),
+		TEXT("\0\0\0\1binary other.test"),
+		TEXT("hello other.test"),
+	};
+	struct host host;
+	char back[256];
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(texts); i++) {
+		int fd = tunnel_to(host.port, "localhost", any.port);
+
+		forget();
+		put(fd, texts[i].ptr, texts[i].len);
+		assert_int_equal(get_head(fd, back, sizeof(back)), 200);
+		assert_true(origin_saw("other.test"));
+		(void)close(fd);
+		(void)host_event(&host, KODA_EGRESS_OK);
+		refused(&host, WEB_HOST, web.port, texts[i]);
+	}
+	host_stop(&host);
+}
+
+/* What a web port is for. */
+static void test_web_port(void **state)
+{
+	struct host host;
+	uint8_t hello[1024];
+	char text[256];
+	size_t len = make_hello(NULL, false, hello, sizeof(hello));
+	int fd;
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	put(fd, hello, len);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_OK);
+	forget();
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	(void)snprintf(text, sizeof(text), "GET /mine HTTP/1.1\r\nHost: " WEB_HOST ":%u\r\n\r\n",
+		       web.port);
+	puts_to(fd, text);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	assert_true(origin_saw("GET /mine HTTP/1.1\r\n"));
+	(void)close(fd);
+	host_stop(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_other_protocols),
+		cmocka_unit_test(test_web_port),
+	};
+
+	return cmocka_run_group_tests(tests, start_servers, stop_servers);
+}
