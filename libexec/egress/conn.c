@@ -95,7 +95,8 @@ void koda_conn_end(struct koda_conn *conn)
 void koda_conn_abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 {
 	conn->phase->abandon(conn, reason);
-	koda_conn_end(conn);
+	/* Half of an answer is not to be taken for all of it. */
+	koda_conn_break(conn);
 }
 
 static void reset(const struct koda_watch *watch)
