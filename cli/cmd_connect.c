@@ -233,10 +233,10 @@ static void carry(int fd, struct pump *up, struct pump *down)
 			  .events = (short)(wants(down, fd) | (up->from < 0 ? 0 : wants(up, fd))) },
 		};
 
-		if (polled[1].events == 0)
-			polled[1].fd = -1;
-		if (polled[0].events == 0)
-			polled[0].fd = -1;
+		/* Whoever is not waited for is not listened to: an end would be told forever. */
+		for (size_t i = 0; i < KODA_ARRAY_LEN(polled); i++)
+			if (polled[i].events == 0)
+				polled[i].fd = -1;
 		if (poll(polled, KODA_ARRAY_LEN(polled), -1) < 0 && errno != EINTR)
 			return;
 		if (up->from >= 0 &&

@@ -132,8 +132,13 @@ static int listen_path(const char *path, int *ret_fd, struct koda_error *err)
 	mask = umask(0177);
 	r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof(address));
 	(void)umask(mask);
-	if (r < 0 || listen(fd, BACKLOG) < 0)
+	if (r < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot be listened on");
+	if (listen(fd, BACKLOG) < 0) {
+		r = koda_fail(err, KODA_E_SYS, errno, "cannot be listened on");
+		(void)unlink(path);
+		return r;
+	}
 	*ret_fd = koda_take_fd(&fd);
 	return KODA_OK;
 }
@@ -241,6 +246,11 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 
 	if (r == KODA_OK) {
 		r = koda_terms_check(&request->opaque, err);
+		/* Whoever gives it believes that everything else is looked into. */
+		if (r == KODA_OK && request->opaque.len > 0 &&
+		    !koda_policy_ca_bundle(setup.policy).ptr)
+			r = koda_fail(err, KODA_E_INVALID, 0,
+				      "the policy has no net.mitm, so TLS is opaque anyway");
 		if (r < 0)
 			koda_cli_blame(err, "--opaque");
 	}

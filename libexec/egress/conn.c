@@ -95,7 +95,8 @@ void koda_conn_end(struct koda_conn *conn)
 void koda_conn_abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 {
 	conn->phase->abandon(conn, reason);
-	koda_conn_end(conn);
+	/* Half of an answer is not to be taken for all of it. */
+	koda_conn_break(conn);
 }
 
 static void reset(const struct koda_watch *watch)
@@ -155,6 +156,7 @@ int koda_deal_set(struct koda_conn *conn, const struct koda_host *host, uint16_t
 void koda_deal_clear(struct koda_conn *conn)
 {
 	koda_ruleset_unref(conn->deal.ruleset);
+	free(conn->deal.named);
 	memset(&conn->deal, 0, sizeof(conn->deal));
 }
 
@@ -226,6 +228,15 @@ void koda_conn_report(struct koda_conn *conn, enum koda_egress_reason reason)
 	koda_conn_report_as(conn, reason, &event);
 }
 
+bool koda_conn_name_fits(struct koda_conn *conn, const struct koda_rules *rules,
+			 const struct koda_target *named)
+{
+	return koda_decide_host(rules, named).reason == KODA_EGRESS_OK &&
+	       (conn->deal.via ||
+		koda_decide_address(rules, &conn->proxy->own, named, false, &conn->deal.addr)
+				.reason == KODA_EGRESS_OK);
+}
+
 bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 {
 	struct koda_deal *deal = &conn->deal;
@@ -240,6 +251,8 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 	if (now.reason == KODA_EGRESS_OK && !deal->via && deal->addr.family != 0)
 		now = koda_decide_address(ruleset->rules, &conn->proxy->own, &deal->target,
 					  deal->asked, &deal->addr);
+	if (deal->named && !koda_conn_name_fits(conn, ruleset->rules, deal->named))
+		return false;
 	if (now.reason == KODA_EGRESS_OK) {
 		koda_ruleset_unref(deal->ruleset);
 		deal->ruleset = koda_ruleset_ref(ruleset);

@@ -44,6 +44,7 @@ struct koda_phase {
 /* Where a connection goes, and by which right. */
 struct koda_deal {
 	struct koda_target target;
+	struct koda_target *named;      /* owned: by which name TLS goes to an address, or NULL */
 	struct koda_ruleset *ruleset;   /* a reference; the decision's rule lives in it */
 	struct koda_decision decision;  /* the present one */
 	struct koda_addr addr;          /* connected to, or last tried; family 0: none */
@@ -114,6 +115,11 @@ void koda_conn_report_request(struct koda_conn *conn, const struct egress_record
 
 /* Would the connection's target still be allowed under these rules? If so it goes on under them. */
 bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset);
+
+/* May a connection to an address name this host? Only if the rules would have let it through by
+ * that name. */
+bool koda_conn_name_fits(struct koda_conn *conn, const struct koda_rules *rules,
+			 const struct koda_target *named);
 
 /* The phases, each in a file of its own. Each of these is the last thing a phase does. */
 void koda_greeting_begin(struct koda_conn *conn);

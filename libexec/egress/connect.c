@@ -95,6 +95,11 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 		koda_conn_refuse(conn, reason);
 		return;
 	}
+	if (conn->client_gone) {
+		koda_conn_report(conn, KODA_EGRESS_RESET);
+		koda_conn_end(conn);
+		return;
+	}
 	/* Our answer goes before what an upstream proxy may have brought along. */
 	conn->down.held = NULL;
 	conn->down.held_at = 0;
@@ -113,8 +118,9 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 
 static void on_client(struct koda_conn *conn)
 {
-	/* What it sends meanwhile is read in the tunnel. */
-	if (!conn->client_gone)
+	/* What it sends meanwhile is read in the tunnel. Whoever asked and went away still has
+	 * somebody thinking about it, and counts as long as that lasts. */
+	if (!conn->client_gone || koda_reach_is_asking(conn))
 		return;
 	koda_conn_report(conn, KODA_EGRESS_RESET);
 	koda_conn_end(conn);

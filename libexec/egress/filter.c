@@ -26,7 +26,6 @@ static const int allowed[] = {
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
 	SCMP_SYS(close),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(splice),
 	SCMP_SYS(lseek),
@@ -136,6 +135,9 @@ static const int fatal[] = {
 
 static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 static const unsigned int ioctls[] = { FIONREAD, FIONBIO };
+/* Nothing that makes the kernel send signals, and no locks or leases. */
+static const int fcntls[] = { F_GETFD, F_SETFD,         F_GETFL,      F_SETFL,
+			      F_DUPFD, F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GET_SEALS };
 static const int prctls[] = { PR_GET_SECCOMP, PR_GET_NO_NEW_PRIVS, PR_SET_NAME };
 
 #define ALLOW SCMP_ACT_ALLOW
@@ -154,6 +156,8 @@ static int add_all(scmp_filter_ctx ctx)
 		r = seccomp_rule_add(ctx, ALLOW, SCMP_SYS(socket), 1, LOW(0, families[i]));
 	for (size_t i = 0; i < KODA_ARRAY_LEN(ioctls) && r == 0; i++)
 		r = seccomp_rule_add(ctx, ALLOW, SCMP_SYS(ioctl), 1, LOW(1, ioctls[i]));
+	for (size_t i = 0; i < KODA_ARRAY_LEN(fcntls) && r == 0; i++)
+		r = seccomp_rule_add(ctx, ALLOW, SCMP_SYS(fcntl), 1, LOW(1, fcntls[i]));
 	for (size_t i = 0; i < KODA_ARRAY_LEN(prctls) && r == 0; i++)
 		r = seccomp_rule_add(ctx, ALLOW, SCMP_SYS(prctl), 1, LOW(0, prctls[i]));
 	/* Looking at limits, and abort(). */

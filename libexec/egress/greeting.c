@@ -68,6 +68,16 @@ static bool try_connect(struct koda_conn *conn, struct koda_span bytes)
 	return true;
 }
 
+/* The version before ours knows no names, so there is nothing to decide by. */
+static void refuse_socks4(struct koda_conn *conn)
+{
+	struct koda_egress_message event = { 0 };
+
+	KODA_REPORT_TEXT(event.text, koda_span_of("SOCKS 4 is not served, SOCKS 5 is"));
+	koda_conn_report_as(conn, KODA_EGRESS_BAD_REQUEST, &event);
+	koda_last_begin(conn, (struct koda_span){ "\0\x5b\0\0\0\0\0\0", 8 });
+}
+
 /* False: more is needed, and the bytes have to be kept. */
 static bool look(struct koda_conn *conn, struct koda_span bytes)
 {
@@ -82,6 +92,8 @@ static bool look(struct koda_conn *conn, struct koda_span bytes)
 	}
 	if (conn->in.bytes[conn->in.at] == 5)
 		koda_socks_begin(conn);
+	else if (conn->in.bytes[conn->in.at] == 4)
+		refuse_socks4(conn);
 	else
 		koda_http_begin(conn);
 	return true;

@@ -43,7 +43,7 @@ static bool forward(struct koda_conn *conn, const struct egress_output *out)
 }
 
 /* Reads once from a side that may have something. True: something came. */
-static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eof)
+static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eof, bool *broken)
 {
 	if (!from->readable || *eof || fd < 0)
 		return false;
@@ -55,8 +55,10 @@ static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eo
 	case KODA_INPUT_DRY:
 		from->readable = false;
 		return false;
-	case KODA_INPUT_END:
 	case KODA_INPUT_BROKEN:
+		*broken = true;
+		break;
+	case KODA_INPUT_END:
 		break;
 	}
 	from->readable = false;
@@ -115,6 +117,11 @@ static enum step leave(struct koda_conn *conn, enum egress_event event,
 		koda_http_become_connect(conn, &out->request);
 		return STEP_GONE;
 	case EGRESS_EV_CLOSE:
+		if (((const struct koda_http *)conn->state)->cut) {
+			koda_http_free(conn);
+			koda_conn_break(conn);
+			return STEP_GONE;
+		}
 		koda_http_free(conn);
 		koda_last_begin(conn, koda_span_of(""));
 		return STEP_GONE;
@@ -187,6 +194,19 @@ static void set_deadline(struct koda_conn *conn, enum egress_phase before)
 		koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
 }
 
+/* A response that has begun does not come to its end. Without a length the client could not tell,
+ * so it gets a reset. */
+static void cut_response(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	const struct egress_refusal why = koda_refusal(reason, koda_span_of(""));
+	struct koda_http *http = conn->state;
+
+	if (http->phase != EGRESS_PHASE_RESPONSE || http->cut)
+		return;
+	http->cut = true;
+	egress_exchange_refused(http->x, &why);
+}
+
 void koda_http_step(struct koda_conn *conn)
 {
 	struct koda_http *http = conn->state;
@@ -197,11 +217,14 @@ void koda_http_step(struct koda_conn *conn)
 		return;
 	http->stepping = true;
 	for (int i = 0; i < TURN_STEPS && now == STEP_ON; i++) {
-		bool came = fill(&conn->in, &conn->up, conn->client.fd, &http->client_eof);
+		bool came = fill(&conn->in, &conn->up, conn->client.fd, &http->client_eof,
+				 &conn->client_gone);
 
 		came = fill(&http->from_origin, &conn->down, conn->reach ? -1 : conn->origin.fd,
-			    &http->origin_eof) ||
+			    &http->origin_eof, &http->origin_broken) ||
 		       came;
+		if (http->origin_broken && http->from_origin.len == 0)
+			cut_response(conn, KODA_EGRESS_RESET);
 		now = step(conn);
 		if (now == STEP_WAIT && came)
 			now = STEP_ON;
@@ -214,10 +237,24 @@ void koda_http_step(struct koda_conn *conn)
 		koda_conn_go_on(conn);
 }
 
+static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	struct koda_http *http = conn->state;
+
+	if (http->phase != EGRESS_PHASE_IDLE && http->phase != EGRESS_PHASE_HEAD)
+		koda_conn_report(conn, reason);
+	koda_http_free(conn);
+}
+
 static void go_on(struct koda_conn *conn)
 {
 	struct koda_http *http = conn->state;
 
+	/* Nobody waits for the answer any more; but who asked counts as long as that is open. */
+	if (conn->client_gone && !koda_reach_is_asking(conn)) {
+		koda_conn_abandon(conn, KODA_EGRESS_RESET);
+		return;
+	}
 	if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN) {
 		end(conn);
 		return;
@@ -241,18 +278,11 @@ static void on_late(struct koda_conn *conn)
 	} else if (http->phase == EGRESS_PHASE_IDLE) {
 		end(conn);
 	} else {
-		egress_exchange_refused(http->x, &why);
+		cut_response(conn, KODA_EGRESS_IDLE);
+		if (!http->cut)
+			egress_exchange_refused(http->x, &why);
 		koda_http_step(conn);
 	}
-}
-
-static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
-{
-	struct koda_http *http = conn->state;
-
-	if (http->phase != EGRESS_PHASE_IDLE && http->phase != EGRESS_PHASE_HEAD)
-		koda_conn_report(conn, reason);
-	koda_http_free(conn);
 }
 
 static bool has_target(const struct koda_conn *conn)

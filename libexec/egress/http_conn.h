@@ -11,9 +11,11 @@ struct koda_http {
 	struct koda_input from_origin;
 	bool client_eof;
 	bool origin_eof;
-	bool stepping;  /* answers come while the exchange is being asked */
-	bool in_tunnel; /* every request is for the tunnel's host */
-	bool used;      /* the origin connection has served a request, or waits for its first */
+	bool origin_broken; /* and that is no end of a body */
+	bool cut;           /* nor is ours: the client is to see it */
+	bool stepping;      /* answers come while the exchange is being asked */
+	bool in_tunnel;     /* every request is for the tunnel's host */
+	bool used;          /* the origin connection has served a request, or waits for its first */
 	enum egress_phase phase;
 	uint64_t began; /* the present request */
 };

@@ -38,6 +38,7 @@ void koda_http_drop_origin(struct koda_conn *conn)
 	koda_conn_drop_origin(conn);
 	koda_input_clear(&http->from_origin);
 	http->origin_eof = false;
+	http->origin_broken = false;
 	http->used = false;
 }
 

@@ -4,7 +4,7 @@
 #include "conn.h"
 #include "reach.h"
 
-/* Connections of one sandbox that wait for a person. */
+/* Connections of one sandbox that wait for a person, or did until they went away. */
 #define WAITING_MAX 64
 
 static bool send_question(struct koda_conn *conn)

@@ -330,13 +330,23 @@ static const struct koda_phase terminated = {
 	.has_target = has_target,
 };
 
-bool koda_terminated_wanted(const struct koda_conn *conn)
+static enum koda_intercept_way way_of(const struct koda_conn *conn,
+				      const struct koda_target *target)
 {
-	const struct koda_target *target = &conn->deal.target;
 	const char *socket_path;
 
 	return koda_intercept_host(conn->tenant->intercept, &target->host, target->port,
-				   &socket_path) == KODA_INTERCEPT_TERMINATE;
+				   &socket_path);
+}
+
+/* An address that is spared does not spare the names behind it. */
+bool koda_terminated_wanted(const struct koda_conn *conn)
+{
+	enum koda_intercept_way way = way_of(conn, &conn->deal.target);
+
+	if (way == KODA_INTERCEPT_NOT && conn->deal.named)
+		way = way_of(conn, conn->deal.named);
+	return way == KODA_INTERCEPT_TERMINATE;
 }
 
 void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello)

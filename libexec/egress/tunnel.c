@@ -8,6 +8,7 @@
  */
 #include "conn.h"
 
+#include "intercept.h"
 #include "reach.h"
 
 #include <string.h>
@@ -45,15 +46,20 @@ static void touch(struct koda_conn *conn)
 		koda_deadline_set(conn->proxy->loop, idle, &conn->deadline);
 }
 
-/* A connection to an address may name a host if the rules would have let it through by name. */
+/* A connection to an address may name a host if the rules would have let it through by name, and
+ * if it would have gone the same way. The name counts from then on. */
 static bool name_fits_address(struct koda_conn *conn, const struct koda_target *named)
 {
-	const struct koda_rules *rules = conn->deal.ruleset->rules;
+	const char *socket_path;
 
-	return koda_decide_host(rules, named).reason == KODA_EGRESS_OK &&
-	       (conn->deal.via ||
-		koda_decide_address(rules, &conn->proxy->own, named, false, &conn->deal.addr)
-				.reason == KODA_EGRESS_OK);
+	if (!koda_conn_name_fits(conn, conn->deal.ruleset->rules, named) ||
+	    koda_intercept_host(conn->tenant->intercept, &named->host, named->port, &socket_path) ==
+		    KODA_INTERCEPT_SOCKET)
+		return false;
+	conn->deal.named = malloc(sizeof(*named));
+	if (conn->deal.named)
+		*conn->deal.named = *named;
+	return conn->deal.named != NULL;
 }
 
 static bool name_fits(struct koda_conn *conn, const struct egress_hello *hello)

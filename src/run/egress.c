@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define PROXY      "koda-egress"
-#define QUEUE_MAX  256 /* events; what is not one waits anyway */
+#define QUEUE_MAX  256 /* events; what is neither that nor a question waits anyway */
+#define ASK_MAX    512 /* with questions; one that is lost is answered by its deadline */
 #define STARTS_MAX 5   /* in a row, without becoming ready */
 
 static const char *const codes[] = {
@@ -162,7 +163,8 @@ static void enqueue(struct koda_member *member, const struct koda_egress_message
 	bool event = message->kind == KODA_EGRESS_EVENT;
 	struct queued *entry = NULL;
 
-	if (!event || member->queued < QUEUE_MAX)
+	if (message->kind == KODA_EGRESS_ASK ? member->queued < ASK_MAX
+					     : !event || member->queued < QUEUE_MAX)
 		entry = malloc(sizeof(*entry));
 	if (!entry) {
 		member->dropped += event ? message->dropped + 1 : 0;

@@ -8,8 +8,10 @@
 #include "../lib/certs.h"
 #include "base/fd.h"
 
-/* ADD that must be followed; net is the policy's without "mitm". */
-static inline uint16_t add_mitm(struct host *host, uint32_t id, const char *net)
+/* ADD that must be followed; net is the policy's without "mitm", of which more is the rest. except
+ * (NULL: none) is a host that is not terminated. */
+static inline uint16_t add_mitm_with(struct host *host, uint32_t id, const char *net,
+				     const char *more, const char *except)
 {
 	static const struct cert_spec spec = { .name = "Site CA" };
 	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id };
@@ -19,13 +21,17 @@ static inline uint16_t add_mitm(struct host *host, uint32_t id, const char *net)
 	struct koda_error err = { 0 };
 	char policy[1024];
 	uint16_t port;
+	size_t len;
 	int fds[3] = { listen_local(&port), -1, -1 };
 
 	certs_add_pem(ca, &text);
 	certs_add_key_pem(key, NULL, &text);
-	(void)snprintf(policy, sizeof(policy),
-		       "{\"net\":{%s,\"mitm\":{\"ca_bundle\":\"/ca.pem\"}}}", net);
-	KODA_ASSERT_OK(koda_fd_sealed("policy", policy, strlen(policy), &fds[1], &err), err);
+	len = (size_t)snprintf(policy, sizeof(policy),
+			       "{\"net\":{%s,\"mitm\":{\"ca_bundle\":\"/ca.pem\"%s}}}", net, more);
+	if (except)
+		len += 1 +
+		       (size_t)snprintf(policy + len + 1, sizeof(policy) - len - 1, "%s", except);
+	KODA_ASSERT_OK(koda_fd_sealed("policy", policy, len, &fds[1], &err), err);
 	KODA_ASSERT_OK(koda_fd_sealed("pem", text.ptr, text.len, &fds[2], &err), err);
 	host_send(host, &add, fds, 3);
 	(void)host_expect(host, KODA_EGRESS_ADDED);
@@ -34,6 +40,11 @@ static inline uint16_t add_mitm(struct host *host, uint32_t id, const char *net)
 	X509_free(ca);
 	EVP_PKEY_free(key);
 	return port;
+}
+
+static inline uint16_t add_mitm(struct host *host, uint32_t id, const char *net)
+{
+	return add_mitm_with(host, id, net, "", NULL);
 }
 
 #endif

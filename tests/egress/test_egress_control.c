@@ -205,6 +205,36 @@ static void test_many_questions(void **state)
 	host_stop(&host);
 }
 
+/* Going away makes no room for another question: the first is still asked. */
+static void test_ask_and_go(void **state)
+{
+	const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	struct host host;
+	uint16_t port;
+	char text[256];
+
+	(void)state;
+	host_start_bare(&host, NULL);
+	port = host_add(&host, 1, KODA_EGRESS_CAN_ASK, "\"allowed_domains\":[\"a.example\"]");
+	for (int i = 0; i < 70; i++) {
+		int fd = dial_local(port);
+
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT 192.0.2.%d:443 HTTP/1.1\r\nHost: 192.0.2.%d:443\r\n\r\n", i,
+			       i);
+		puts_to(fd, text);
+		if (i < 64)
+			(void)host_expect(&host, KODA_EGRESS_ASK);
+		else
+			assert_int_equal(get_head(fd, text, sizeof(text)), 403);
+		if (i >= 64)
+			(void)host_event(&host, KODA_EGRESS_ASK_DENIED);
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		(void)close(fd);
+	}
+	host_stop(&host);
+}
+
 static void expect_refusal(struct host *host, const struct koda_egress_message *message,
 			   const int *fds, size_t count)
 {
@@ -346,6 +376,7 @@ static void test_by_hand(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ask_and_go),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_ask),

@@ -160,11 +160,30 @@ static void test_split_anywhere(void **state)
 	host_stop(&host);
 }
 
+/* The version before is refused at once, in its own words. */
+static void test_version_4(void **state)
+{
+	char answer[64];
+	struct host host;
+	int fd;
+
+	(void)state;
+	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
+	fd = dial_local(host.port);
+	put(fd, "\4\1\0\x50\x7f\0\0\1", 8);
+	assert_int_equal(get_all(fd, answer, sizeof(answer), false), 8);
+	assert_memory_equal(answer, "\0\x5b", 2);
+	(void)host_event(&host, KODA_EGRESS_BAD_REQUEST);
+	(void)close(fd);
+	host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_allowed_and_refused),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_version_4),
 		cmocka_unit_test(test_split_anywhere),
 	};
 

@@ -69,7 +69,7 @@ static void test_tunnel(void **state)
 	(void)state;
 	server_start(&server, serve_upstream, &upstream);
 	host_start(&host, "\"allowed_domains\":[\"far.example\"]", env_for(server.port, ""));
-	fd = tunnel_to(host.port, "far.example", 443);
+	fd = tunnel_to(host.port, "far.example", 222); /* of no protocol */
 	get(fd, text, 5);
 	assert_memory_equal(text, "first", 5); /* came right behind the proxy's answer */
 	puts_to(fd, "hello");
@@ -80,7 +80,7 @@ static void test_tunnel(void **state)
 	(void)close(fd);
 	event = host_event(&host, KODA_EGRESS_OK);
 	assert_int_equal(event.bytes_down, 10);
-	assert_true(strncmp(upstream.head, "CONNECT far.example:443 HTTP/1.1\r\n", 34) == 0);
+	assert_true(strncmp(upstream.head, "CONNECT far.example:222 HTTP/1.1\r\n", 34) == 0);
 	assert_non_null(strstr(upstream.head, "Proxy-Authorization: Basic dXNlcjpwYXNz\r\n"));
 	/* The rules come first; the upstream proxy never hears of it. */
 	fd = connect_through(host.port, "other.example:443", &status);

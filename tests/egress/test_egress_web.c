@@ -24,31 +24,35 @@ static struct {
 static struct server any; /* on a port that is for anything */
 static struct server web; /* on one that is for the web */
 
+static void note(const char *bytes, size_t len)
+{
+	(void)pthread_mutex_lock(&seen.lock);
+	if (len <= sizeof(seen.text) - seen.len) {
+		memcpy(seen.text + seen.len, bytes, len);
+		seen.len += len;
+	}
+	(void)pthread_mutex_unlock(&seen.lock);
+}
+
 static void serve_anything(int fd, void *arg)
 {
 	static const char ok[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 	char bytes[1024];
+	bool half = false;
 	ssize_t n;
 
 	(void)arg;
 	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
-		(void)pthread_mutex_lock(&seen.lock);
-		if ((size_t)n <= sizeof(seen.text) - seen.len) {
-			memcpy(seen.text + seen.len, bytes, (size_t)n);
-			seen.len += (size_t)n;
+		half = half || memmem(bytes, (size_t)n, "ANY", 3);
+		note(bytes, (size_t)n);
+		/* Whichever call comes first hears of a reset. */
+		if (send(fd, ok, sizeof(ok) - 1, MSG_NOSIGNAL) < 0) {
+			n = -1;
+			break;
 		}
-		(void)pthread_mutex_unlock(&seen.lock);
-		(void)send(fd, ok, sizeof(ok) - 1, MSG_NOSIGNAL);
 	}
-	/* A clean end may be taken for the end of a request; a reset is not. */
-	if (n == 0) {
-		(void)pthread_mutex_lock(&seen.lock);
-		if (seen.len + 5 <= sizeof(seen.text)) {
-			memcpy(seen.text + seen.len, "<end>", 5);
-			seen.len += 5;
-		}
-		(void)pthread_mutex_unlock(&seen.lock);
-	}
+	if (half)
+		note(n == 0 ? "<end>" : "<cut>", 5);
 }
 
 static bool origin_saw(const char *text)
@@ -186,13 +190,17 @@ static void test_half(void **state)
 	forget();
 	fd = tunnel_to(host.port, "localhost", any.port);
 	puts_to(fd, "ANY http:");
-	get(fd, answer, 2);
+	assert_int_equal(get_head(fd, answer, sizeof(answer)), 200);
 	puts_to(fd, "//x HTTP/1.1");
 	(void)shutdown(fd, SHUT_WR);
 	(void)get_all(fd, answer, sizeof(answer), true);
 	(void)close(fd);
 	(void)host_event(&host, KODA_EGRESS_BAD_REQUEST);
 	host_stop(&host);
+	/* A clean end might be taken for that of the request. */
+	for (int i = 0; i < 5000 && !origin_saw("<cut>"); i++)
+		(void)usleep(1000);
+	assert_true(origin_saw("<cut>"));
 	assert_false(origin_saw("<end>"));
 }
 
@@ -206,7 +214,7 @@ static void test_other_protocols(void **state)
 		TEXT("hello other.test"),
 	};
 	struct host host;
-	char back[64];
+	char back[256];
 
 	(void)state;
 	host_start(&host, both(), NULL);
@@ -215,7 +223,7 @@ static void test_other_protocols(void **state)
 
 		forget();
 		put(fd, texts[i].ptr, texts[i].len);
-		get(fd, back, 2);
+		assert_int_equal(get_head(fd, back, sizeof(back)), 200);
 		assert_true(origin_saw("other.test"));
 		(void)close(fd);
 		(void)host_event(&host, KODA_EGRESS_OK);
@@ -237,8 +245,7 @@ static void test_web_port(void **state)
 	host_start(&host, both(), NULL);
 	fd = tunnel_to(host.port, WEB_HOST, web.port);
 	put(fd, hello, len);
-	get(fd, text, 2);
-	assert_memory_equal(text, "HT", 2);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
 	(void)close(fd);
 	(void)host_event(&host, KODA_EGRESS_OK);
 	forget();

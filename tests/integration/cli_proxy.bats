@@ -230,6 +230,8 @@ refuses_authority() {
 	done
 	koda proxy --listen 127.0.0.1:0 --opaque 'not a host'
 	refuses --opaque
+	koda proxy --listen 127.0.0.1:0 --opaque '*'
+	refuses '--opaque: the policy has no net.mitm'
 }
 
 @test "a proxy process that does not start: one line" {

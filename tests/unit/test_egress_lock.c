@@ -121,6 +121,21 @@ static int make_socket(void)
 	       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0;
 }
 
+/* The kernel would signal whoever is named there. */
+static int choose_owner(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd < 0 || fcntl(fd, F_SETOWN, getpid()) < 0;
+}
+
+static int copy_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd < 0 || fcntl(fd, F_DUPFD_CLOEXEC, 0) < 0;
+}
+
 struct attempt {
 	const char *name;
 	int (*body)(void);
@@ -141,6 +156,8 @@ static const struct attempt attempts[] = {
 	{ "make a memory file", make_memory_file, false },
 	{ "change a mode", change_mode, false },
 	{ "trace", become_traced, false },
+	{ "choose who is signalled", choose_owner, false },
+	{ "copy a descriptor", copy_socket, true },
 	{ "resolve localhost", find_localhost, true },
 	{ "read /etc/hosts", read_hosts, true },
 	{ "make a socket", make_socket, true },

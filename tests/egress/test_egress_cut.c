@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* T-80. What is broken off is broken off for everybody: no half of an answer looks whole, and
+ * nothing goes on for somebody who is gone. */
+#include "host.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static _Atomic bool was_read;
+static _Atomic bool origin_left;
+
+static void cut(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+/* Part of a body without a length, and then a reset. */
+static void serve_part(int fd, void *arg)
+{
+	static const char part[] = "HTTP/1.1 200 OK\r\n\r\npart";
+
+	(void)arg;
+	(void)send(fd, part, sizeof(part) - 1, MSG_NOSIGNAL);
+	for (int i = 0; i < WAIT_MS && !was_read; i++)
+		(void)usleep(1000);
+	cut(fd);
+}
+
+/* Says nothing until the other side is gone. */
+static void serve_nothing(int fd, void *arg)
+{
+	char bytes[1024];
+
+	(void)arg;
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
+		;
+	origin_left = true;
+}
+
+static int send_get(const struct host *host, uint16_t to)
+{
+	int fd = dial_local(host->port);
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "GET http://127.0.0.1:%u/ HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", to, to);
+	puts_to(fd, text);
+	return fd;
+}
+
+/* What was cut off does not look whole, neither to the client nor in the event. */
+static void test_cut_response(void **state)
+{
+	struct server origin;
+	struct host host;
+	char text[512];
+	int fd;
+
+	(void)state;
+	server_start(&origin, serve_part, NULL);
+	host_start(&host, allow_one("127.0.0.1", origin.port), NULL);
+	for (int i = 0; i < 2; i++) {
+		was_read = false;
+		fd = send_get(&host, origin.port);
+		assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+		while (recv(fd, text, 1, 0) == 1 && text[0] != 't')
+			;
+		if (i == 1)
+			host_rules(&host, 1, allow_one("127.0.0.1", 1));
+		was_read = i == 0;
+		assert_true(recv(fd, text, sizeof(text), 0) < 0 && errno == ECONNRESET);
+		(void)host_event(&host, i ? KODA_EGRESS_RULES_CHANGED : KODA_EGRESS_RESET);
+		(void)close(fd);
+	}
+	was_read = true;
+	host_stop(&host);
+	server_stop(&origin);
+}
+
+/* Nothing is kept for a client that is gone. */
+static void test_client_gone(void **state)
+{
+	struct server origin;
+	struct host host;
+	int fd;
+
+	(void)state;
+	server_start(&origin, serve_nothing, NULL);
+	host_start(&host, allow_one("127.0.0.1", origin.port), NULL);
+	fd = send_get(&host, origin.port);
+	for (int i = 0; i < WAIT_MS && origin.served == 0; i++)
+		(void)usleep(1000);
+	cut(fd);
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_RESET);
+	for (int i = 0; i < WAIT_MS && !origin_left; i++)
+		(void)usleep(1000);
+	assert_true(origin_left);
+	host_stop(&host);
+	server_stop(&origin);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cut_response),
+		cmocka_unit_test(test_client_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
