@@ -111,7 +111,7 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 	[[ $output == ran ]] || { echo "$status $output"; false; }
 }
 
-# bats test_tags=backend:view
+# bats test_tags=backend:native
 @test "a lock from inside another sandbox is waited for, whatever signals come" {
 	lock_for LOCK_EX 3
 	"$KODA_BIN" run --wall-time 60 -c 'trap "" USR1; echo ran' </dev/null \
