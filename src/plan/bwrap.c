@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-16. The view of a plan, as bubblewrap is told to make it: everything read-only, then the ops in
+ * T-16, T-49. The view of a plan, as bubblewrap is told to make it: everything read-only, then the ops in
  * their order, parents before children, and last what is finished becomes read-only too.
  *
  *   overlay     an empty directory in memory: bubblewrap has no copies
