@@ -80,8 +80,8 @@ static void refuse_unmade(const struct plan *plan)
 		fd = koda_tree_open(op.text1.ptr);
 		/* Sockets come and go. */
 		if (fd >= 0 || !(op.flags & KODA_OP_FLEETING))
-			koda_stage2_fail("bubblewrap cannot safely hide what lies in a tree that "
-					 "can be written, and the launcher may not mount here:",
+			koda_stage2_fail("bubblewrap cannot safely hide it in a tree that can be "
+					 "written",
 					 op.text1.ptr, 0);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-16. The view of a plan, as bubblewrap is told to make it: everything read-only, then the ops in
- * their order, parents before children, and last what is finished becomes read-only too.
+ * T-16, T-49. The view of a plan, as bubblewrap is told to make it: everything read-only, then the
+ * ops in their order, parents before children, and last what is finished becomes read-only too.
  *
  *   overlay     an empty directory in memory: bubblewrap has no copies
  *   late        what comes from such a directory is one itself

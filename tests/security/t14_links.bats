@@ -33,6 +33,7 @@ teardown() {
 	ACTS
 }
 
+# bats test_tags=backend:locked
 @test "no hard link makes something hidden readable" {
 	echo secret >secret
 	box=(--deny-read "$project/secret")

@@ -13,6 +13,7 @@ teardown() {
 	end_background
 }
 
+# bats test_tags=backend:locked
 @test "a hidden file and a hidden directory cannot be read, by any name" {
 	mkdir -p dir/sub
 	echo secret | tee secret dir/secret dir/sub/secret >/dev/null
@@ -73,7 +74,7 @@ teardown() {
 	no_litter ./file
 }
 
-# bats test_tags=backend:view
+# bats test_tags=backend:view,backend:locked
 @test "a hidden path below one that may be written is hidden and not writable" {
 	mkdir -p open/closed
 	echo secret >open/closed/secret
@@ -88,6 +89,7 @@ d['fs']['deny_read'] = ['$project/open/closed']"
 	allowed create open/new
 }
 
+# bats test_tags=backend:locked
 @test "a hole opens what it names, for reading, and nothing beside it" {
 	mkdir -p dir/hole/deep dir/beside
 	echo secret | tee dir/secret dir/beside/secret >/dev/null
@@ -114,6 +116,7 @@ d['fs']['allow_read_within_deny'] = ['$project/dir/hole']"
 	ACTS
 }
 
+# bats test_tags=backend:locked
 @test "a deny inside a hole closes again" {
 	mkdir -p dir/hole/closed
 	echo secret >dir/hole/closed/secret

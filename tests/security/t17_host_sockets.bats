@@ -13,6 +13,7 @@ teardown() {
 	end_background
 }
 
+# bats test_tags=backend:locked
 @test "sockets in the project, in the home and elsewhere cannot be connected to" {
 	mkdir sub
 	listen_unix "$project/s" "$project/sub/s" "$HOME/s" "$elsewhere/s"
@@ -29,6 +30,7 @@ teardown() {
 	ACTS
 }
 
+# bats test_tags=backend:locked
 @test "nor after the directory above was renamed" {
 	mkdir sub
 	listen_unix "$project/sub/s"
@@ -36,6 +38,7 @@ teardown() {
 	[[ $status -eq 1 && $output == E* ]]
 }
 
+# bats test_tags=backend:locked
 @test "a command cannot move a socket out of the way for its next run" {
 	mkdir sub
 	listen_unix "$project/sub/s"
@@ -68,6 +71,7 @@ hidden() {
 	refused connect-unix "$1"
 }
 
+# bats test_tags=backend:locked
 @test "sockets of every type" {
 	bind_unix DGRAM "$project" "$project/d" ''
 	bind_unix SEQPACKET "$project" "$project/q" ''
@@ -75,6 +79,7 @@ hidden() {
 	hidden "$project/q"
 }
 
+# bats test_tags=backend:locked
 @test "a name with a newline, and one in another directory" {
 	bind_unix STREAM "$project" "$project/new"$'\n'line ''
 	bind_unix STREAM / "$elsewhere/"$'\n' ''
@@ -82,6 +87,7 @@ hidden() {
 	hidden "$elsewhere/"$'\n'
 }
 
+# bats test_tags=backend:locked
 @test "sockets bound by a relative name" {
 	mkdir sub
 	bind_unix STREAM "$project" here ''
@@ -92,6 +98,7 @@ hidden() {
 	hidden "$elsewhere/there"
 }
 
+# bats test_tags=backend:locked
 @test "sockets that were moved, themselves or with their directory" {
 	mkdir -p sub/deep old
 	bind_unix STREAM / "$project/before" "os.rename('$project/before', '$project/after')"
@@ -102,6 +109,7 @@ hidden() {
 	hidden "$project/kept/s"
 }
 
+# bats test_tags=backend:locked
 @test "further names of a socket" {
 	mkdir sub
 	bind_unix STREAM / "$project/first" "os.link('$project/first', '$project/sub/second')"

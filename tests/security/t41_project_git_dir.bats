@@ -206,6 +206,7 @@ stays_closed() {
 	refused create "$gitdir/objects/new"
 }
 
+# bats test_tags=backend:locked
 @test "a policy that does not open the project does not open its git directory" {
 	make_worktree
 	mkdir src

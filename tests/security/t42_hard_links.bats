@@ -87,6 +87,7 @@ teardown() {
 	allowed open-write sub/file
 }
 
+# bats test_tags=backend:locked
 @test "what the policy hides is hidden by all its names in the project" {
 	mkdir keys
 	echo secret >keys/id
