@@ -323,6 +323,10 @@ void koda_egress_listen(struct koda_egress *egress)
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
+		/* It ended without reading all that we said. That is told once, and before its own
+		 * last word. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n != (ssize_t)sizeof(message) || message.magic != KODA_EGRESS_MAGIC) {
 			koda_egress_lose(egress);
 			return;
