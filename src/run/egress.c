@@ -247,6 +247,44 @@ int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind, co
 	return koda_fd_send(member->egress->control, &message, sizeof(message), fds, count, err);
 }
 
+/* Texts end, whatever the proxy sent. */
+static void bound(struct koda_egress_message *message)
+{
+	message->method[sizeof(message->method) - 1] = '\0';
+	message->address[sizeof(message->address) - 1] = '\0';
+	message->host[sizeof(message->host) - 1] = '\0';
+	message->rule[sizeof(message->rule) - 1] = '\0';
+	message->path[sizeof(message->path) - 1] = '\0';
+	message->text[sizeof(message->text) - 1] = '\0';
+}
+
+/* The proxy cannot serve anybody: not its fault, and another would not do better. */
+static void refuse_all(struct koda_egress *egress, const struct koda_egress_message *message)
+{
+	for (struct koda_member *m = egress->members; m; m = m->next) {
+		if (!m->is_served)
+			continue;
+		koda_fd_close(&m->listener);
+		m->is_removed = true;
+		enqueue(m, message);
+	}
+}
+
+/* What a proxy said that ended before it could be told anything. */
+static void hear_last(struct koda_member *member)
+{
+	struct koda_egress_message message;
+	ssize_t n = recv(member->egress->control, &message, sizeof(message), MSG_DONTWAIT);
+
+	if (n != (ssize_t)sizeof(message) || message.magic != KODA_EGRESS_MAGIC ||
+	    message.kind != KODA_EGRESS_REFUSED || message.id != 0)
+		return;
+	bound(&message);
+	member->is_served = true;
+	refuse_all(member->egress, &message);
+	member->is_served = false;
+}
+
 /* Somebody wants to connect. */
 void koda_egress_serve(struct koda_member *member)
 {
@@ -262,6 +300,8 @@ void koda_egress_serve(struct koda_member *member)
 		member->is_removed = false;
 		return;
 	}
+	if (member->egress->control >= 0)
+		hear_last(member);
 	/* A proxy that died meanwhile is noticed and tried again; one that never starts is not. */
 	if (member->egress->starts >= STARTS_MAX) {
 		koda_fd_close(&member->listener);
@@ -279,17 +319,6 @@ struct koda_member *koda_egress_find(const struct koda_egress *egress, uint32_t 
 	return m;
 }
 
-/* Texts end, whatever the proxy sent. */
-static void bound(struct koda_egress_message *message)
-{
-	message->method[sizeof(message->method) - 1] = '\0';
-	message->address[sizeof(message->address) - 1] = '\0';
-	message->host[sizeof(message->host) - 1] = '\0';
-	message->rule[sizeof(message->rule) - 1] = '\0';
-	message->path[sizeof(message->path) - 1] = '\0';
-	message->text[sizeof(message->text) - 1] = '\0';
-}
-
 /* Its policy or CA cannot be used. If it is served, then by rules that were to be replaced. False:
  * nobody serves it any more. */
 static bool give_up(struct koda_member *member)
@@ -299,18 +328,6 @@ static bool give_up(struct koda_member *member)
 	koda_fd_close(&member->listener);
 	member->ruled = member->rules;
 	return koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) == KODA_OK;
-}
-
-/* The proxy cannot serve anybody: not its fault, and another would not do better. */
-static void refuse_all(struct koda_egress *egress, const struct koda_egress_message *message)
-{
-	for (struct koda_member *m = egress->members; m; m = m->next) {
-		if (!m->is_served)
-			continue;
-		koda_fd_close(&m->listener);
-		m->is_removed = true;
-		enqueue(m, message);
-	}
 }
 
 /* Takes everything that the proxy has said and gives it to whom it concerns. */
@@ -323,6 +340,10 @@ void koda_egress_listen(struct koda_egress *egress)
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
+		/* It ended without reading all that we said. That is told once, and before its own
+		 * last word. */
+		if (n < 0 && errno == ECONNRESET)
+			continue;
 		if (n != (ssize_t)sizeof(message) || message.magic != KODA_EGRESS_MAGIC) {
 			koda_egress_lose(egress);
 			return;
