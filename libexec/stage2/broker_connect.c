@@ -11,8 +11,8 @@
  * The token is for init and the proxy only. Timestamps come with a copy of what was sent, also of
  * what another thread's bytes were put together with, so init sees to it that they come without.
  * Whoever writes to the socket before the token is sent has spoilt the connection: the proxy takes
- * nothing else for a beginning. The duplicate is non-blocking while it is connected, so that init
- * waits for nobody.
+ * nothing else for a beginning. The duplicate is non-blocking while it is connected, and a timer
+ * ends what waits nevertheless, so that init waits for nobody (T-38).
  */
 #include "broker.h"
 
@@ -21,16 +21,19 @@
 #include <errno.h>
 #include <linux/net_tstamp.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 
 /* How long the proxy may take to have room for a connection. */
 #define PENDING_MS 10000
+#define MOMENT_US  5000
 #define PINNED_MAX 256
 /* Of SOL_SOCKET, by number as older headers lack it. */
 #define NETNS_COOKIE 71
@@ -107,7 +110,27 @@ static bool is_writable(int fd)
 	return poll(&polled, 1, 0) > 0;
 }
 
-/* Without waiting, whatever kind of socket it is. */
+static void wake(int number)
+{
+	(void)number;
+}
+
+/* While it is on, no call waits for longer than a moment. Other signals stay blocked. */
+static void set_waking(bool on)
+{
+	const struct timeval moment = { .tv_usec = on ? MOMENT_US : 0 };
+	const struct itimerval timer = { moment, moment };
+	sigset_t one;
+
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, SIGALRM);
+	/* What is left over must have come before it would be taken for a signal to pass on. */
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+	(void)sigprocmask(on ? SIG_UNBLOCK : SIG_BLOCK, &one, NULL);
+}
+
+/* Without waiting, whatever kind of socket it is. Its flags are the command's, too, which may set
+ * them back at any time. */
 static int connect_now(int fd, const void *address, socklen_t len)
 {
 	int flags = fcntl(fd, F_GETFL);
@@ -116,10 +139,12 @@ static int connect_now(int fd, const void *address, socklen_t len)
 
 	if (flags < 0 || (waits && fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0))
 		return -errno;
+	set_waking(true);
 	r = connect(fd, address, len) < 0 ? -errno : 0;
+	set_waking(false);
 	if (waits)
 		(void)fcntl(fd, F_SETFL, flags);
-	return r;
+	return r == -EINTR ? -EAGAIN : r;
 }
 
 /* Takes fd. */
@@ -304,19 +329,21 @@ long koda_broker_listen(const struct asked *asked)
 static uint64_t own_network(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	uint64_t network = fd < 0 ? 0 : network_of(fd);
-
-	if (fd >= 0)
-		(void)close(fd);
+	uint64_t network = network_of(fd);
+	(void)close(fd);
 	return network;
 }
 
 void koda_connect_start(const struct plan *plan, const struct way_out *way,
 			void (*answer)(uint64_t id, long result))
 {
+	/* Calls are not taken up again after it. */
+	const struct sigaction waking = { .sa_handler = wake };
 	struct koda_op op;
 	size_t at = 0;
 
+	if (sigaction(SIGALRM, &waking, NULL) < 0)
+		koda_stage2_fail("set a timer", "", errno);
 	state.way = *way;
 	state.answer = answer;
 	state.network = own_network();

@@ -47,12 +47,18 @@
 #define MSG_FASTOPEN 0x20000000
 #endif
 /* Of SOL_SOCKET, by number as older headers lack them. */
-#define RCVTIMEO_NEW 66
-#define SNDTIMEO_NEW 67
-#define PASSPIDFD    76
-#define TYPE_MASK    0xf /* of a socket's type: the rest are flags */
-#define TCP          6
-#define FCHMODAT2    452
+#define RCVTIMEO_NEW  66
+#define SNDTIMEO_NEW  67
+#define PASSPIDFD     76
+#define TYPE_MASK     0xf /* of a socket's type: the rest are flags */
+#define TCP           6
+#define FCHMODAT2     452
+#define STATMOUNT     457
+#define LISTMOUNT     458
+#define SETXATTRAT    463
+#define GETXATTRAT    464
+#define LISTXATTRAT   465
+#define REMOVEXATTRAT 466
 
 /* Init does these, if they are about what the command may change or reach. */
 static const unsigned int asked[] = {
@@ -88,6 +94,23 @@ static const struct {
 	{ SYS_removexattr, EOPNOTSUPP },
 	{ SYS_lremovexattr, EOPNOTSUPP },
 	{ SYS_fremovexattr, EOPNOTSUPP },
+	/* T-36. Nor reading them, nor watching names, nor mounts: also of what is hidden. */
+	{ SYS_getxattr, EOPNOTSUPP },
+	{ SYS_lgetxattr, EOPNOTSUPP },
+	{ SYS_fgetxattr, EOPNOTSUPP },
+	{ SYS_listxattr, EOPNOTSUPP },
+	{ SYS_llistxattr, EOPNOTSUPP },
+	{ SYS_flistxattr, EOPNOTSUPP },
+	{ SETXATTRAT, ENOSYS },
+	{ GETXATTRAT, ENOSYS },
+	{ LISTXATTRAT, ENOSYS },
+	{ REMOVEXATTRAT, ENOSYS },
+	{ SYS_inotify_init1, ENOSYS },
+#ifdef SYS_inotify_init
+	{ SYS_inotify_init, ENOSYS },
+#endif
+	{ STATMOUNT, ENOSYS },
+	{ LISTMOUNT, ENOSYS },
 #ifdef SYS_utime
 	{ SYS_utime, ENOSYS },
 	{ SYS_utimes, ENOSYS },

@@ -188,3 +188,19 @@ for i in range(60000):
 		[[ $status -eq 0 && $output == *ran* && ! -e .vscode/made ]]
 	done
 }
+
+@test "names that come and go, attributes and mounts are not told" {
+	local text='
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+print("watch", libc.inotify_init1(0) >= 0)
+try:
+    os.listxattr("/")
+    print("attributes True")
+except OSError:
+    print("attributes False")'
+	run run_box python3 -c "$text"
+	[[ $output == $'watch False\nattributes False' ]]
+	run python3 -c "$text"
+	[[ $output == $'watch True\nattributes True' ]]
+}

@@ -154,6 +154,60 @@ while not os.path.exists("go"):
 	[[ ! -e $dir ]]
 }
 
+# A connection to a socket whose queue is full, while others see to it that it waits.
+hold='
+import fcntl, os, socket, subprocess, sys
+path = os.environ["TMPDIR"] + "/full"
+server = socket.socket(socket.AF_UNIX)
+server.bind(path)
+server.listen(0)
+kept = []
+for _ in range(10):
+    kept.append(socket.socket(socket.AF_UNIX))
+    kept[-1].setblocking(False)
+    if kept[-1].connect_ex(path) != 0:
+        break
+kept.append(subprocess.Popen(["sleep", sys.argv[1]]))
+s = socket.socket(socket.AF_UNIX)
+own = os.getpid()
+for _ in range(2):
+    if os.fork() == 0:
+        while os.getppid() == own:
+            fcntl.fcntl(s, fcntl.F_SETFL, 0)
+        os._exit(0)
+open("up", "w").close()
+while True:
+    try:
+        s.connect(path)
+    except BlockingIOError:
+        pass
+'
+
+@test "a connection that waits does not keep init from ending everything" {
+	"$KODA_BIN" run "${fence[@]}" --wall-time 120 -- python3 -c "$hold" "$mark" \
+		>"$BATS_TEST_TMPDIR/hold" 2>&1 3>&- &
+	runner=$!
+	background+=("$runner")
+	wait_for up
+	read -r guardian _ <"/proc/$runner/task/$runner/children" || true
+	read -r init _ <"/proc/$guardian/task/$guardian/children" || true
+	background+=("$init")
+	sleep 1
+	[[ $(sleepers) ]] || { cat "$BATS_TEST_TMPDIR/hold"; false; }
+	kill -KILL "$guardian"
+	all_gone
+	# The twin: without init in between it waits for ever.
+	rm up
+	TMPDIR=$BATS_TEST_TMPDIR timeout -s KILL 3 python3 -c "$hold" "$mark" 3>&- &
+	background+=("$!")
+	wait_for up
+	sleep 1
+	read -r init _ <"/proc/${background[-1]}/task/${background[-1]}/children" || true
+	background+=("$init")
+	mapfile -t -O "${#background[@]}" background < <(sleepers)
+	grep -q '^State:.S' "/proc/$init/status"
+}
+
 @test "a command that forks as fast as it can ends" {
 	# What the kernel refuses goes on until the wall time; what it lets root do is ended by init.
 	run "$KODA_BIN" run "${fence[@]}" --wall-time 3 --max-procs 300 -- \
