@@ -32,11 +32,10 @@
 #include <time.h>
 
 /* How long the proxy may take to have room for a connection. */
-#define PENDING_MS 10000
-#define MOMENT_US  5000
-#define PINNED_MAX 256
-/* Of SOL_SOCKET, by number as older headers lack it. */
-#define NETNS_COOKIE 71
+#define PENDING_MS   10000
+#define MOMENT_US    5000
+#define PINNED_MAX   256
+#define NETNS_COOKIE 71 /* of SOL_SOCKET; older headers lack it */
 /* Landlock from which on no socket can be moved into the temporary directory (plan/rights.h). */
 #define ABI_SETTLED 5
 

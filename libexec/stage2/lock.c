@@ -258,16 +258,24 @@ int koda_lock_asked(const struct plan *plan)
 	return fd;
 }
 
+#define RIGHT_REFER (1ULL << 13)
+
+/* A domain that says nothing about moves between directories forbids them; this one allows all. */
 void koda_lock_scope(bool abstract)
 {
+	struct sys_landlock_path everywhere = { .allowed_access = RIGHT_REFER };
 	const struct sys_landlock_ruleset set = {
+		.handled_access_fs = RIGHT_REFER,
 		.scoped = SYS_LANDLOCK_SCOPE_SIGNAL | (abstract ? SYS_LANDLOCK_SCOPE_ABSTRACT : 0)
 	};
 	int ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof(set), 0);
 
-	if (ruleset < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	everywhere.parent_fd = sys_openat2(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	if (ruleset < 0 || everywhere.parent_fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall(SYS_landlock_add_rule, ruleset, SYS_LANDLOCK_RULE_PATH, &everywhere, 0) < 0 ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		koda_stage2_fail("keep signals within the sandbox", "", errno);
+	(void)close(everywhere.parent_fd);
 	(void)close(ruleset);
 }
 
