@@ -141,7 +141,7 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 meeting() {
 	mkdir -p sub/deep
 	rm -f sub/ready
-	"$KODA_BIN" run --wall-time 60 "${fence[@]}" --backend "$1" -- python3 -c '
+	"$KODA_BIN" run --wall-time 60 "${fence[@]/#landlock/$1}" -- python3 -c '
 import os, socket
 s = socket.socket(socket.AF_UNIX)
 try:

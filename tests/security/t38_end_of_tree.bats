@@ -230,11 +230,12 @@ bomb()' "$mark"
 		! tr '\0' ' ' <"$file" 2>/dev/null | grep -q '^python3 -c'
 	done
 	# However long that took.
+	dir=$(<where)
 	for ((i = 0; i < 500; i++)); do
-		[[ -e $(<where) ]] || break
+		[[ -e $dir ]] || break
 		sleep 0.02
 	done
-	[[ ! -e $(<where) ]]
+	[[ ! -e $dir ]]
 }
 
 @test "limits are those of the tree, not of the host" {
