@@ -74,7 +74,7 @@ void koda_check_remember_view(void)
 
 static void check_namespaces(void)
 {
-	struct namespace_name inside[KODA_NAMESPACES];
+	struct namespace_name inside[KODA_NAMESPACES] = { { "" } };
 
 	look_at_namespaces(inside, KODA_NAMESPACES);
 	for (size_t i = 0; i < KODA_NAMESPACES; i++)

@@ -116,9 +116,11 @@ _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, b
 	command = koda_command_start(plan);
 	/* Connections have been waiting there; telling the runner takes time that the command need
 	 * not wait. */
-	if (way_out >= 0 && !koda_report_give(KODA_REPORT_LISTENER, way_out, ""))
-		_exit(1);
-	(void)close(way_out);
+	if (way_out >= 0) {
+		if (!koda_report_give(KODA_REPORT_LISTENER, way_out, ""))
+			_exit(1);
+		(void)close(way_out);
+	}
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	koda_watch_start(plan, user == 0 && !group, !group);

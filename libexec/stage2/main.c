@@ -148,7 +148,7 @@ static void guard(pid_t init, int pidfd, int bond)
 {
 	const unsigned char planned = 1;
 	struct plan plan;
-	struct go go;
+	struct go go = { .cgroup = false };
 
 	/* Init has much to do before it needs what is made here. */
 	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))

@@ -336,7 +336,7 @@ static int print_arg(struct koda_buf *out, const char *arg)
 int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	struct koda_plan divided;
+	struct koda_plan divided = KODA_PLAN_INIT;
 	int r = koda_bwrap_divide(plan, &divided, err);
 
 	if (r < 0)

@@ -68,7 +68,7 @@ static enum state state_around(struct planner *p, struct koda_span path)
 	struct koda_span dir = koda_plan_parent(path);
 	struct koda_verdict ignored;
 
-	if (dir.len != p->dir.len || memcmp(dir.ptr, p->dir.ptr, dir.len) != 0) {
+	if (!p->dir.ptr || dir.len != p->dir.len || memcmp(dir.ptr, p->dir.ptr, dir.len) != 0) {
 		p->dir = dir;
 		p->dir_state = state_of(p, dir, &ignored);
 		p->dir_exists = false;

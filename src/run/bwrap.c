@@ -183,7 +183,7 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 		  struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
-	struct koda_plan divided;
+	struct koda_plan divided = KODA_PLAN_INIT;
 	int r = koda_bwrap_divide(plan, &divided, err);
 
 	if (r < 0)

@@ -67,7 +67,7 @@ static int resolve_deny(const char *path, char **missing, char **ret_resolved,
 {
 	int r;
 
-	if (**missing && koda_path_covers(koda_span_of(*missing), koda_span_of(path))) {
+	if (*missing && **missing && koda_path_covers(koda_span_of(*missing), koda_span_of(path))) {
 		*ret_resolved = strdup(path);
 		return *ret_resolved ? KODA_OK : koda_fail_nomem(err);
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bats file_tags=clause:write_protected,clause:hidden_reads
-# shellcheck disable=SC2154 # project comes from helper.bash
+# shellcheck disable=SC2030,SC2031,SC2154 # project comes from helper.bash
 # T-34: descriptors from another sandbox show what its view covered, once it is gone; a lock taken
 # from inside keeps other sandboxes from starting or from tidying up.
 

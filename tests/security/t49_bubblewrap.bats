@@ -347,8 +347,8 @@ run_meanwhile() {
 	rm "$HOME/made"
 }
 
+# bats test_tags=needs:user
 @test "where the launcher may not mount, nothing is hidden in the project, and that is said" {
-	is_root && skip 'there is no such view for root'
 	only_bubblewrap
 	attempt --backend bwrap --deny-read "$project/file"
 	did_not_run 'cannot safely hide' "$project/file"
