@@ -13,7 +13,14 @@ setup() {
 }
 
 teardown() {
+	local i
 	end_background
+	# What a twin has left behind, one sleep after the other.
+	for ((i = 0; i < 20; i++)); do
+		sleepers | xargs -r kill -KILL 2>/dev/null || true
+		sleep 0.05
+		[[ $(sleepers) ]] || break
+	done
 }
 
 # Everything that sleeps for our own number of seconds, as this machine numbers it.
