@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `koda-sandbox run -c true` against bubblewrap with the same namespaces and binds, and against a
- * plain shell: in a plain project, in one with many files, in one with many directories, with many
- * rules, and many at once. What is compared is run in turns. argv[1] is the program. As root it
- * becomes an ordinary user first.
+ * `koda-sandbox run -c true` against bubblewrap with the same namespaces, with the same binds and
+ * with a few, and against a plain shell: in a plain project, in one with many files, in one with
+ * many directories, with many rules, and many at once. What is compared is run in turns. argv[1] is
+ * the program. As root it becomes an ordinary user first.
  */
-#include "bench_subject.h"
+#include "bench_bwrap.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -87,11 +87,13 @@ static void make_policy(const char *file, const char *dir)
 		bench_must(-1, file);
 }
 
-static void compare_rates(const struct bench_subject *koda, const struct bench_subject *bwrap)
+static void compare_rates(const struct bench_subject *koda, const char *how,
+			  const struct bench_subject *bwrap)
 {
 	double ours[BATCHES];
 	double theirs[BATCHES];
 	double ratio[BATCHES];
+	char name[64];
 
 	for (int i = 0; i < BATCHES; i++) {
 		ours[i] = run_many(koda);
@@ -99,7 +101,8 @@ static void compare_rates(const struct bench_subject *koda, const struct bench_s
 		ratio[i] = ours[i] / theirs[i];
 	}
 	bench_print("64 at once, koda-sandbox", bench_percentiles(ours, BATCHES), "/s");
-	bench_print("64 at once, bwrap", bench_percentiles(theirs, BATCHES), "/s");
+	(void)snprintf(name, sizeof(name), "64 at once, bwrap %s", how);
+	bench_print(name, bench_percentiles(theirs, BATCHES), "/s");
 	bench_print("  ratio", bench_percentiles(ratio, BATCHES), "x ");
 }
 
@@ -122,64 +125,35 @@ static void bench_in(const char *base, const char *program)
 	char files_dir[64];
 	char deep_dir[64];
 	char policy[64];
-	char hooks[96];
-	char config[96];
+	char twin_dir[64];
 	const char *const sh[] = { "/bin/sh", "-c", "true", NULL };
 	const char *const run[] = { program, "run", "-c", "true", NULL };
 	const char *const ruled[] = { program, "run", "--policy-fd", "3", "-c", "true", NULL };
-	const char *const box[] = { "/usr/bin/bwrap",
-				    "--unshare-user",
-				    "--unshare-pid",
-				    "--unshare-net",
-				    "--unshare-ipc",
-				    "--unshare-uts",
-				    "--ro-bind",
-				    "/",
-				    "/",
-				    "--tmpfs",
-				    "/tmp",
-				    "--tmpfs",
-				    "/run",
-				    "--dev",
-				    "/dev",
-				    "--proc",
-				    "/proc",
-				    "--bind",
-				    plain_dir,
-				    plain_dir,
-				    "--ro-bind",
-				    hooks,
-				    hooks,
-				    "--ro-bind",
-				    config,
-				    config,
-				    "--",
-				    "sh",
-				    "-c",
-				    "true",
-				    NULL };
 	const struct bench_subject shell = { plain_dir, sh, NULL };
-	const struct bench_subject bwrap = { plain_dir, box, NULL };
 	const struct bench_subject koda = { plain_dir, run, NULL };
 	const struct bench_subject many_files = { files_dir, run, NULL };
 	const struct bench_subject many_dirs = { deep_dir, run, NULL };
 	const struct bench_subject many_rules = { plain_dir, ruled, policy };
+	struct bench_subject bwrap;
+	struct bench_subject same;
 	double more;
 
 	(void)bench_project(base, "plain", plain_dir, sizeof(plain_dir));
-	(void)snprintf(hooks, sizeof(hooks), "%s/.git/hooks", plain_dir);
-	(void)snprintf(config, sizeof(config), "%s/.git/config", plain_dir);
+	bwrap = bench_bwrap_few(plain_dir);
+	same = bench_bwrap_same(bench_project(base, "twin", twin_dir, sizeof(twin_dir)), program);
 	make_files(bench_project(base, "files", files_dir, sizeof(files_dir)));
 	make_dirs(bench_project(base, "deep", deep_dir, sizeof(deep_dir)));
 	(void)snprintf(policy, sizeof(policy), "%s/policy", base);
 	make_policy(policy, plain_dir);
-	bench_compare("koda-sandbox run -c true", &koda, "bwrap ... sh -c true", &bwrap, NULL);
+	bench_compare("koda-sandbox run -c true", &koda, "bwrap with the same binds", &same, NULL);
+	bench_compare("koda-sandbox run -c true", &koda, "bwrap with few binds", &bwrap, NULL);
 	bench_compare("koda-sandbox run -c true", &koda, "sh -c true", &shell, NULL);
 	bench_compare("100,000 files in the project", &many_files, "none", &koda, NULL);
 	bench_compare("1,000 rules", &many_rules, "the trust table's", &koda, NULL);
 	bench_compare("5,208 directories in the project", &many_dirs, "none", &koda, &more);
 	printf("%-44s     %10.3f us\n", "  each directory", more / DIRS);
-	compare_rates(&koda, &bwrap);
+	compare_rates(&koda, "with the same binds", &same);
+	compare_rates(&koda, "with few binds", &bwrap);
 	print_memory(&koda, "peak memory of a run");
 	print_memory(&many_rules, "peak memory of a run, 1,000 rules");
 	print_memory(&many_dirs, "peak memory of a run, 5,208 directories");
