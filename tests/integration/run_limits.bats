@@ -210,23 +210,25 @@ bomb() {
 	[[ $status -eq 1 && $stderr == *memory* ]]
 }
 
-# hold MIB...: shell text that fills so much memory in as many processes, and holds it for a while.
+# hold SECONDS MIB...: shell text that fills so much memory in as many processes, and holds it for so
+# long: where it is to be ended, long enough for a machine that has other things to do.
 hold() {
-	local mib
+	local seconds=$1 mib
+	shift
 	for mib; do
-		echo "{ head -c ${mib}M /dev/zero; sleep 1.5; } | tail -c ${mib}M >/dev/null &"
+		echo "{ head -c ${mib}M /dev/zero; sleep $seconds; } | tail -c ${mib}M >/dev/null &"
 	done
 	echo 'wait; echo all'
 }
 
 @test "memory of all processes together" {
-	inside --memory 200M -c "$(hold 90 90 90)"
+	inside --memory 200M -c "$(hold 15 90 90 90)"
 	says 137 memory
 	[[ -z $stdout ]]
-	inside --memory 200M -c "$(hold 30 30 30)"
+	inside --memory 200M -c "$(hold 1 30 30 30)"
 	silent 0
 	[[ $stdout == all ]]
-	limits '{"max_rss_bytes": 209715200}' -c "$(hold 90 90 90)"
+	limits '{"max_rss_bytes": 209715200}' -c "$(hold 15 90 90 90)"
 	says 137 memory
 	# Short commands end before anybody looks, and their own limit holds.
 	inside --memory 64M -- true

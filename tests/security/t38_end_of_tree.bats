@@ -205,7 +205,7 @@ while True:
 	all_gone
 	# The twin: without init in between it waits for ever.
 	rm up
-	TMPDIR=$BATS_TEST_TMPDIR timeout -s KILL 3 python3 -c "$hold" "$mark" 3>&- &
+	TMPDIR=$BATS_TEST_TMPDIR timeout -s KILL 20 python3 -c "$hold" "$mark" 3>&- &
 	background+=("$!")
 	wait_for up
 	sleep 1
