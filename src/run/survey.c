@@ -39,7 +39,7 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 	if (r < 0)
 		return r;
 	place = koda_site_place(site);
-	return koda_rules_new(policy, &place, ret_rules, err);
+	return koda_rules_new_for_paths(policy, &place, ret_rules, err);
 }
 
 int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
