@@ -90,12 +90,14 @@ void koda_cli_advise(struct koda_error *err, const char *advice);
 
 /* --- input.c: policies from outside --- */
 
-/* Reads a policy to the end of a descriptor. Errors name place, if it is not NULL.
- * Fails: SYS, POLICY, LIMIT, NOMEM. */
-KODA_CHECK int koda_cli_read_policy(int fd, const char *place, struct koda_policy **ret_policy,
-				    struct koda_error *err);
-/* The same from a file. "-" is standard input; /dev/fd/N is descriptor N itself, so that a
- * shell's <(...) works; nothing else but a regular file is accepted. */
+/* Reads the text of a policy to the end of a descriptor. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_cli_read_text(int fd, struct koda_buf *text, struct koda_error *err);
+/* Decodes it. Errors name the option and its argument, which may be NULL. Fails: POLICY, LIMIT,
+ * NOMEM. */
+KODA_CHECK int koda_cli_decode(const struct koda_buf *text, const char *option, const char *arg,
+			       struct koda_policy **ret_policy, struct koda_error *err);
+/* Both, from a file, which errors name. "-" is standard input; /dev/fd/N is descriptor N itself, so
+ * that a shell's <(...) works; nothing else but a regular file is accepted. */
 KODA_CHECK int koda_cli_load_policy(const char *path, struct koda_policy **ret_policy,
 				    struct koda_error *err);
 

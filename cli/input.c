@@ -12,18 +12,33 @@
 
 #define FD_FOLDER "/dev/fd/"
 
-int koda_cli_read_policy(int fd, const char *place, struct koda_policy **ret_policy,
-			 struct koda_error *err)
+int koda_cli_read_text(int fd, struct koda_buf *text, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX);
-	int r = koda_fd_read_all(fd, &text, err);
+	int r = koda_fd_read_all(fd, text, err);
 
 	if (r == KODA_E_SYS && err->sys_errno == EBADF)
 		koda_cli_advise(err, "open it for reading, as 3< policy.json does for 3");
+	return r;
+}
+
+int koda_cli_decode(const struct koda_buf *text, const char *option, const char *arg,
+		    struct koda_policy **ret_policy, struct koda_error *err)
+{
+	int r = koda_policy_parse(text->ptr, text->len, ret_policy, err);
+
+	if (r < 0)
+		koda_cli_blame(err, "%s%s%.80s", option, arg ? " " : "", arg ? arg : "");
+	return r;
+}
+
+static int load(int fd, const char *place, struct koda_policy **ret_policy, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX);
+	int r = koda_cli_read_text(fd, &text, err);
+
 	if (r == KODA_OK)
-		r = koda_policy_parse(text.ptr, text.len, ret_policy, err);
-	if (r < 0 && place)
-		koda_cli_blame(err, "%s", place);
+		return koda_cli_decode(&text, place, NULL, ret_policy, err);
+	koda_cli_blame(err, "%s", place);
 	return r;
 }
 
@@ -34,10 +49,10 @@ int koda_cli_load_policy(const char *path, struct koda_policy **ret_policy, stru
 	int r;
 
 	if (strcmp(path, "-") == 0)
-		return koda_cli_read_policy(STDIN_FILENO, "standard input", ret_policy, err);
+		return load(STDIN_FILENO, "standard input", ret_policy, err);
 	if (strncmp(path, FD_FOLDER, strlen(FD_FOLDER)) == 0 &&
 	    koda_parse_u64(path + strlen(FD_FOLDER), INT_MAX, &number, NULL) == KODA_OK)
-		return koda_cli_read_policy((int)number, path, ret_policy, err);
+		return load((int)number, path, ret_policy, err);
 	r = koda_fd_open_regular(path, &fd, err);
-	return r < 0 ? r : koda_cli_read_policy(fd, path, ret_policy, err);
+	return r < 0 ? r : load(fd, path, ret_policy, err);
 }

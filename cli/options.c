@@ -15,9 +15,9 @@
 
 void koda_cli_shape_clear(struct cli_shape *shape)
 {
-	koda_policy_free(KODA_TAKE(shape->host));
+	koda_buf_clear(&shape->host.bytes);
 	for (size_t i = 0; i < shape->narrow_count; i++)
-		koda_policy_free(shape->narrow[i]);
+		koda_buf_clear(&shape->narrow[i].bytes);
 	free(KODA_TAKE(shape->narrow));
 	shape->narrow_count = 0;
 	koda_strv_clear(&shape->deny_read);
@@ -59,33 +59,33 @@ static int take_once(bool given, struct koda_error *err)
 	return given ? koda_fail(err, KODA_E_INVALID, 0, "can be given only once") : KODA_OK;
 }
 
-static int take_policy_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
+/* At once: later the number may be one of our own descriptors. */
+static int take_text(struct cli_text *text, const char *arg, struct koda_error *err)
 {
 	struct cli_number fd = { 0 };
-	int r = take_once(shape->host, err);
+	int r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
 
-	if (r == KODA_OK)
-		r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
-	/* At once: later the number may be one of our own descriptors. */
-	return r < 0 ? r : koda_cli_read_policy((int)fd.value, NULL, &shape->host, err);
+	text->arg = arg;
+	return r < 0 ? r : koda_cli_read_text((int)fd.value, &text->bytes, err);
+}
+
+static int take_policy_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
+{
+	int r = take_once(shape->host.arg, err);
+
+	return r < 0 ? r : take_text(&shape->host, arg, err);
 }
 
 static int take_narrow_fd(struct cli_shape *shape, const char *arg, struct koda_error *err)
 {
-	struct koda_policy **list;
-	struct cli_number fd = { 0 };
-	int r = take_number(&fd, koda_parse_u64, 0, INT_MAX, arg, err);
+	struct cli_text *list = reallocarray(shape->narrow, shape->narrow_count + 1, sizeof(*list));
 
-	if (r < 0)
-		return r;
-	list = reallocarray(shape->narrow, shape->narrow_count + 1, sizeof(struct koda_policy *));
 	if (!list)
 		return koda_fail_nomem(err);
 	shape->narrow = list;
-	r = koda_cli_read_policy((int)fd.value, NULL, &list[shape->narrow_count], err);
-	if (r == KODA_OK)
-		shape->narrow_count++;
-	return r;
+	list += shape->narrow_count++;
+	*list = (struct cli_text)CLI_TEXT_INIT;
+	return take_text(list, arg, err);
 }
 
 static int take_trust(struct cli_shape *shape, const char *arg, struct koda_error *err)
@@ -174,7 +174,7 @@ int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
 int koda_cli_shape_one_source(const struct cli_shape *shape, const struct cli_call *call,
 			      struct koda_error *err)
 {
-	if (shape->trust_given && shape->host)
+	if (shape->trust_given && shape->host.arg)
 		return koda_cli_usage(call, err, "--trust and --policy-fd exclude each other");
 	return KODA_OK;
 }
@@ -186,8 +186,9 @@ static int base_policy(const struct cli_shape *shape, struct cli_setup *setup,
 {
 	int r;
 
-	if (shape->host)
-		return koda_policy_copy(shape->host, &setup->policy, err);
+	if (shape->host.arg)
+		return koda_cli_decode(&shape->host.bytes, "--policy-fd", shape->host.arg,
+				       &setup->policy, err);
 	r = koda_policy_for_trust(shape->trust, setup->site.root, &setup->policy, err);
 	if (r == KODA_OK && shape->untimed)
 		koda_policy_unset_limit(setup->policy, KODA_LIMIT_WALL_TIME_SECS);
@@ -315,15 +316,20 @@ static int compose_narrow(const struct cli_shape *shape, struct cli_setup *setup
 	int r = KODA_OK;
 
 	for (size_t i = 0; i < shape->narrow_count && r == KODA_OK; i++) {
+		struct koda_policy *child = NULL;
 		struct koda_policy *both = NULL;
 
-		r = koda_site_resolve_policy(&setup->site, shape->narrow[i], err);
+		r = koda_cli_decode(&shape->narrow[i].bytes, "--narrow-fd", shape->narrow[i].arg,
+				    &child, err);
 		if (r == KODA_OK)
-			r = koda_policy_compose(setup->policy, shape->narrow[i], &both, err);
+			r = koda_site_resolve_policy(&setup->site, child, err);
+		if (r == KODA_OK)
+			r = koda_policy_compose(setup->policy, child, &both, err);
 		if (r == KODA_OK) {
 			koda_policy_free(setup->policy);
 			setup->policy = both;
 		}
+		koda_policy_free(child);
 	}
 	return r;
 }

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "run/site.h"
 
+#include <koda/policy.h>
 #include <koda/trust.h>
 
 enum cli_option {
@@ -62,15 +63,25 @@ struct cli_number {
 	uint64_t value;
 };
 
+/* A policy as it was handed over, not decoded yet. */
+struct cli_text {
+	const char *arg; /* of the option; NULL: it was not given */
+	struct koda_buf bytes;
+};
+
+#define CLI_TEXT_INIT                                                                              \
+	{                                                                                          \
+		.bytes = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX)                               \
+	}
+
 /* What the options said. Strings are borrowed from argv. */
 struct cli_shape {
 	enum koda_trust trust;
 	bool trust_given;
-	const char *root;         /* NULL: the working directory */
-	const char *cwd;          /* NULL: the root */
-	struct koda_policy *host; /* owned; from --policy-fd, NULL: the trust mode's */
-	struct koda_policy *
-		*narrow; /* owned, and so is each; one for every --narrow-fd, in order */
+	const char *root;        /* NULL: the working directory */
+	const char *cwd;         /* NULL: the root */
+	struct cli_text host;    /* --policy-fd; not given: the trust mode's */
+	struct cli_text *narrow; /* owned; one for every --narrow-fd, in order */
 	size_t narrow_count;
 	struct koda_strv deny_read;
 	struct koda_strv deny_write;
@@ -86,15 +97,15 @@ struct cli_shape {
 
 #define CLI_SHAPE_INIT                                                                             \
 	{                                                                                          \
-		.trust = KODA_TRUST_AUTO                                                           \
+		.trust = KODA_TRUST_AUTO, .host = CLI_TEXT_INIT                                    \
 	}
 void koda_cli_shape_clear(struct cli_shape *shape);
 #define koda_auto_shape __attribute__((cleanup(koda_cli_shape_clear)))
 
-/* Takes in one option of CLI_SHAPE_OPTIONS. --policy-fd and --narrow-fd are read at once. Of a
- * limit that is given again the least counts; what has one value (--trust, --root, --cwd,
- * --policy-fd) is refused the second time. Errors name the option. Fails: INVALID, LIMIT, SYS,
- * POLICY, NOMEM. */
+/* Takes in one option of CLI_SHAPE_OPTIONS. --policy-fd and --narrow-fd are read at once
+ * and decoded when they are applied: whatever takes its own time can begin before. Of a limit that
+ * is given again the least counts; what has one value (--trust, --root, --cwd, --policy-fd) is
+ * refused the second time. Errors name the option. Fails: INVALID, LIMIT, SYS, NOMEM. */
 KODA_CHECK int koda_cli_shape_take(struct cli_shape *shape, int option, const char *arg,
 				   struct koda_error *err);
 

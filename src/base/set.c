@@ -108,14 +108,28 @@ struct koda_span koda_set_get(const struct koda_set *set, size_t i)
 	return (struct koda_span){ set->text.ptr + set->items[i].at, set->items[i].len };
 }
 
+/* Everything as it is, the key included: nothing has to be hashed again. */
 int koda_set_copy(struct koda_set *dst, const struct koda_set *src)
 {
-	for (size_t i = 0; i < src->count; i++) {
-		int r = koda_set_add(dst, koda_set_get(src, i), NULL);
+	int r;
 
-		if (r < 0)
-			return r;
+	if (src->count == 0)
+		return KODA_OK;
+	r = koda_buf_add(&dst->text, src->text.ptr, src->text.len);
+	if (r < 0)
+		return r;
+	dst->items = reallocarray(NULL, src->count, sizeof(*dst->items));
+	dst->slots = reallocarray(NULL, src->slot_count, sizeof(*dst->slots));
+	if (!dst->items || !dst->slots) {
+		koda_set_clear(dst);
+		return KODA_E_NOMEM;
 	}
+	memcpy(dst->items, src->items, src->count * sizeof(*dst->items));
+	memcpy(dst->slots, src->slots, src->slot_count * sizeof(*dst->slots));
+	dst->count = src->count;
+	dst->cap = src->count;
+	dst->slot_count = src->slot_count;
+	dst->key = src->key;
 	return KODA_OK;
 }
 

@@ -38,7 +38,7 @@ KODA_CHECK int koda_set_add(struct koda_set *set, struct koda_span entry, size_t
 size_t koda_set_find(const struct koda_set *set, struct koda_span entry);
 /* Borrowed until the next add, NUL-terminated; {NULL, 0} past the end. */
 struct koda_span koda_set_get(const struct koda_set *set, size_t i);
-/* dst must be empty. Fails: NOMEM. */
+/* dst must be empty. Fails: LIMIT, NOMEM; it is empty then. */
 KODA_CHECK int koda_set_copy(struct koda_set *dst, const struct koda_set *src);
 bool koda_set_equal(const struct koda_set *a, const struct koda_set *b);
 void koda_set_clear(struct koda_set *set);

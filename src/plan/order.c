@@ -59,24 +59,42 @@ static int find_holes(const struct koda_rules *rules, struct koda_marked *entrie
 	return KODA_OK;
 }
 
+/* Takes those out that have no part in the plan. */
+static int drop_idle(const struct koda_rules *rules, struct koda_marked *list, size_t *count,
+		     struct koda_error *err)
+{
+	koda_auto_free bool *idle = calloc(*count + 1, sizeof(*idle));
+	size_t kept = 0;
+	int r = idle ? koda_rules_idle(rules, idle, err) : koda_fail_nomem(err);
+
+	for (size_t i = 0; i < *count && r == KODA_OK; i++)
+		if (!idle[i])
+			list[kept++] = list[i];
+	*count = kept;
+	return r;
+}
+
 int koda_plan_order(const struct koda_rules *rules, struct koda_marked **ret_list,
 		    size_t *ret_count, struct koda_error *err)
 {
 	const struct koda_set *marked = koda_rules_marked(rules);
 	koda_auto_free struct koda_marked *list = calloc(marked->count + 1, sizeof(*list));
+	size_t count = marked->count;
 	int r;
 
 	if (!list)
 		return koda_fail_nomem(err);
-	for (size_t i = 0; i < marked->count; i++) {
+	for (size_t i = 0; i < count; i++)
 		list[i].path = koda_set_get(marked, i);
-		list[i].depth = depth_of(list[i].path);
-	}
-	qsort(list, marked->count, sizeof(*list), by_depth);
-	r = find_holes(rules, list, marked->count, err);
+	r = find_holes(rules, list, count, err);
+	if (r == KODA_OK)
+		r = drop_idle(rules, list, &count, err);
 	if (r < 0)
 		return r;
-	*ret_count = marked->count;
+	for (size_t i = 0; i < count; i++)
+		list[i].depth = depth_of(list[i].path);
+	qsort(list, count, sizeof(*list), by_depth);
+	*ret_count = count;
 	*ret_list = KODA_TAKE(list);
 	return KODA_OK;
 }

@@ -99,8 +99,8 @@ KODA_CHECK int koda_plan_print(const struct koda_plan *plan, struct koda_buf *ou
 KODA_CHECK int koda_plan_json(const struct koda_plan *plan, struct koda_buf *out,
 			      struct koda_error *err);
 
-/* The marked paths of a rule set, shallow ones first; the same depth by bytes (order.c). Owned by
- * the caller, paths borrowed from the rules. Fails: NOMEM. */
+/* The marked paths of a rule set at which something changes, shallow ones first; the same depth by
+ * bytes (order.c). Owned by the caller, paths borrowed from the rules. Fails: NOMEM. */
 struct koda_marked {
 	struct koda_span path;
 	size_t depth;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/access.h"
 
+#include "base/diag.h"
 #include "policy/floor.h"
 
 #define MARK(why) (1U << KODA_WHY_##why)
@@ -117,6 +118,14 @@ struct koda_verdict koda_access_write(const struct koda_pathindex *index, struct
 	return write_verdict(&writing);
 }
 
+static void step(struct reading *reading, struct writing *writing, const struct koda_pathwalk *walk)
+{
+	if (!reading->decided)
+		read_step(reading, walk);
+	if (!writing->decided)
+		write_step(writing, walk);
+}
+
 void koda_access_both(const struct koda_pathindex *index, struct koda_span path,
 		      struct koda_verdict *ret_read, struct koda_verdict *ret_write)
 {
@@ -129,12 +138,54 @@ void koda_access_both(const struct koda_pathindex *index, struct koda_span path,
 	if (!koda_pathwalk_is_sound(path))
 		return;
 	walk = koda_pathwalk_start(index, path);
-	while (!(reading.decided && writing.decided) && koda_pathwalk_next(&walk)) {
-		if (!reading.decided)
-			read_step(&reading, &walk);
-		if (!writing.decided)
-			write_step(&writing, &walk);
-	}
+	while (!(reading.decided && writing.decided) && koda_pathwalk_next(&walk))
+		step(&reading, &writing, &walk);
 	*ret_read = reading.now;
 	*ret_write = write_verdict(&writing);
+}
+
+/* A walk that has come as far as a node. */
+struct arrival {
+	struct reading reading;
+	struct writing writing;
+};
+
+static bool is_idle(const struct arrival *here, const struct arrival *above)
+{
+	struct koda_verdict now = write_verdict(&here->writing);
+	struct koda_verdict before = write_verdict(&above->writing);
+
+	if (here->reading.now.answer != above->reading.now.answer || now.answer != before.answer)
+		return false;
+	if (here->reading.now.answer == KODA_DENY || now.answer == KODA_DENY)
+		return true;
+	return now.why == KODA_WHY_CACHE && before.why == KODA_WHY_CACHE;
+}
+
+int koda_access_idle(const struct koda_pathindex *index, bool *ret_idle, struct koda_error *err)
+{
+	size_t count = index->node_cap ? (size_t)index->trie.nodes + 1 : 0;
+	koda_auto_free struct arrival *at = reallocarray(NULL, count + 1, sizeof(*at));
+
+	if (!at)
+		return koda_fail_nomem(err);
+	memset(ret_idle, 0, index->texts.count * sizeof(*ret_idle));
+	/* Whoever is above comes before. */
+	for (size_t i = 0; i < count; i++) {
+		const struct koda_pathnode *node = &index->nodes[i];
+		const struct koda_pathwalk walk = {
+			.marks = node->marks, .rule = koda_set_get(&index->texts, node->text)
+		};
+
+		if (i == KODA_TRIE_ROOT)
+			at[i] = (struct arrival){ reading_begun, writing_begun };
+		else
+			at[i] = at[node->above];
+		if (!node->marks)
+			continue;
+		step(&at[i].reading, &at[i].writing, &walk);
+		if (i != KODA_TRIE_ROOT)
+			ret_idle[node->text] = is_idle(&at[i], &at[node->above]);
+	}
+	return KODA_OK;
 }

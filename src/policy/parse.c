@@ -12,15 +12,11 @@
 #include "policy/hostrule.h"
 #include "policy/json.h"
 
-/* Undoes the "%" form of a path: after the mark, %XX is a byte. Plain paths pass through. */
+/* Undoes the "%" form of a path: after the mark, %XX is a byte. */
 static int decode_path(struct koda_span text, struct koda_buf *out, struct koda_error *err)
 {
 	int r;
 
-	if (text.len == 0 || text.ptr[0] != '%') {
-		r = koda_buf_add(out, text.ptr, text.len);
-		return r < 0 ? koda_fail_room(err, r, "the path") : KODA_OK;
-	}
 	for (size_t i = 1; i < text.len; i++) {
 		char byte = text.ptr[i];
 
@@ -41,27 +37,30 @@ static int decode_path(struct koda_span text, struct koda_buf *out, struct koda_
 	return KODA_OK;
 }
 
-static int read_path(const struct koda_json *value, struct koda_buf *out, struct koda_error *err)
+/* Plain paths are as they are written; only others need room. */
+static int read_path(const struct koda_json *value, struct koda_buf *room,
+		     struct koda_span *ret_path, struct koda_error *err)
 {
-	struct koda_span text;
-	int r = koda_json_string(value, &text, err);
+	int r = koda_json_string(value, ret_path, err);
 
-	return r < 0 ? r : decode_path(text, out, err);
+	if (r < 0)
+		return r;
+	if (ret_path->len == 0 || ret_path->ptr[0] != '%')
+		return ret_path->len > KODA_PATH_MAX ? koda_fail_room(err, KODA_E_LIMIT, "the path")
+						     : KODA_OK;
+	r = decode_path(*ret_path, room, err);
+	*ret_path = koda_buf_span(room);
+	return r;
 }
 
 static int read_list_entry(void *ctx, int list, const struct koda_json *value,
 			   struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX);
+	koda_auto_buf struct koda_buf room = KODA_BUF_INIT(KODA_PATH_MAX);
 	struct koda_span entry;
-	int r;
+	int r = koda_list_is_paths((enum koda_list)list) ? read_path(value, &room, &entry, err)
+							 : koda_json_string(value, &entry, err);
 
-	if (koda_list_is_paths((enum koda_list)list)) {
-		r = read_path(value, &path, err);
-		entry = koda_buf_span(&path);
-	} else {
-		r = koda_json_string(value, &entry, err);
-	}
 	return r < 0 ? r : koda_policy_add(ctx, (enum koda_list)list, entry.ptr, entry.len, err);
 }
 
@@ -126,16 +125,17 @@ static int read_ask(void *ctx, int arg, const struct koda_json *value, struct ko
 
 static int read_ca_bundle(void *ctx, int arg, const struct koda_json *value, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX);
-	int r = read_path(value, &path, err);
+	koda_auto_buf struct koda_buf room = KODA_BUF_INIT(KODA_PATH_MAX);
+	struct koda_span path;
+	int r = read_path(value, &room, &path, err);
 
 	(void)arg;
 	return r < 0 ? r : koda_policy_set_ca_bundle(ctx, path.ptr, path.len, err);
 }
 
 /* Element i of a pair, checked here so that what is wrong with it is placed there. */
-static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *path,
-		     struct koda_span *domain, struct koda_error *err)
+static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *room,
+		     struct koda_span *ret_half, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf normal = KODA_BUF_INIT(KODA_PATH_MAX);
 	const struct koda_json *element = NULL;
@@ -144,10 +144,11 @@ static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *pa
 
 	if (r < 0)
 		return r;
-	r = i == 0 ? koda_json_string(element, domain, err) : read_path(element, path, err);
+	r = i == 0 ? koda_json_string(element, ret_half, err)
+		   : read_path(element, room, ret_half, err);
 	if (r == KODA_OK)
-		r = i == 0 ? koda_hostrule_parse(*domain, &rule, err)
-			   : koda_path_normalise(koda_buf_span(path), &normal, err);
+		r = i == 0 ? koda_hostrule_parse(*ret_half, &rule, err)
+			   : koda_path_normalise(*ret_half, &normal, err);
 	if (r < 0)
 		koda_error_within(err, i == 0 ? "/0" : "/1");
 	return r;
@@ -156,17 +157,18 @@ static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *pa
 /* One [domain, socket path] pair. */
 static int read_pair(void *ctx, int arg, const struct koda_json *value, struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(KODA_PATH_MAX);
+	koda_auto_buf struct koda_buf room = KODA_BUF_INIT(KODA_PATH_MAX);
 	struct koda_span domain = { "", 0 };
-	int r = read_half(value, 0, &path, &domain, err);
+	struct koda_span path = { "", 0 };
+	int r = read_half(value, 0, &room, &domain, err);
 
 	(void)arg;
 	if (r == KODA_OK)
-		r = read_half(value, 1, &path, &domain, err);
+		r = read_half(value, 1, &room, &path, err);
 	if (r < 0)
 		return r;
-	/* The reader refuses escaped NUL, so the domain is a C string. */
-	return koda_policy_add_socket_map(ctx, domain.ptr, path.ptr ? path.ptr : "", err);
+	/* The reader refuses escaped NUL, and so does the path's form: both are C strings. */
+	return koda_policy_add_socket_map(ctx, domain.ptr, path.ptr, err);
 }
 
 static int read_socket_map(void *ctx, int arg, const struct koda_json *value,

@@ -20,6 +20,19 @@ static int make_room(struct koda_pathindex *index)
 	return KODA_OK;
 }
 
+/* From a node to the one below it, which is made if it is not there. */
+static int step_down(struct koda_pathindex *index, uint32_t *node, struct koda_span name)
+{
+	uint32_t above = *node;
+	int r = koda_trie_add(&index->trie, above, name, node);
+
+	if (r == KODA_OK)
+		r = make_room(index);
+	if (r == KODA_OK)
+		index->nodes[*node].above = above;
+	return r;
+}
+
 int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint32_t marks,
 		       struct koda_error *err)
 {
@@ -29,10 +42,10 @@ int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint
 	size_t text = 0;
 	int r = koda_set_add(&index->texts, path, &text);
 
-	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME)
-		r = koda_trie_add(&index->trie, node, name, &node);
 	if (r == KODA_OK)
-		r = make_room(index);
+		r = make_room(index); /* for "/" */
+	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME)
+		r = step_down(index, &node, name);
 	if (r < 0)
 		return koda_fail_room(err, r, "the list of path rules");
 	index->nodes[node].marks |= marks;

@@ -12,7 +12,8 @@
 
 struct koda_pathnode {
 	uint32_t marks; /* the caller's bits */
-	uint32_t text;  /* number of the path in texts */
+	uint32_t text;  /* number of the path in texts, if there are any */
+	uint32_t above; /* the node of the directory that it is in, whose number is less */
 };
 
 struct koda_pathindex {

@@ -28,6 +28,7 @@ struct koda_rules {
 	struct koda_set allowed; /* the patterns, for telling which one decided */
 	struct koda_set denied;
 	struct koda_hostindex hosts; /* both lists, so that a question is one walk */
+	bool has_hosts;              /* false: nobody is to ask about any */
 };
 
 /* Which list a host rule comes from, as the tag of its mark tells. */
@@ -87,8 +88,8 @@ static int add_git_open(struct koda_rules *rules, const struct koda_place *place
 					 : KODA_OK;
 }
 
-static int fill(struct koda_rules *rules, const struct koda_policy *policy,
-		const struct koda_place *place, struct koda_error *err)
+static int fill_paths(struct koda_rules *rules, const struct koda_policy *policy,
+		      const struct koda_place *place, struct koda_error *err)
 {
 	int r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_WHY_DENY_READ, err);
 
@@ -108,19 +109,26 @@ static int fill(struct koda_rules *rules, const struct koda_policy *policy,
 	/* Who may write nothing gets no copies to write to either. */
 	if (r == KODA_OK && policy->lists[KODA_LIST_ALLOW_WRITE].count > 0)
 		r = koda_floor_add_caches(&rules->paths, place, err);
-	if (r < 0)
-		return r;
+	return r;
+}
+
+static int fill_hosts(struct koda_rules *rules, const struct koda_policy *policy,
+		      struct koda_error *err)
+{
+	int r;
+
 	if (koda_set_copy(&rules->allowed, &policy->lists[KODA_LIST_ALLOWED_DOMAINS]) < 0 ||
 	    koda_set_copy(&rules->denied, &policy->lists[KODA_LIST_DENIED_DOMAINS]) < 0)
 		return koda_fail_nomem(err);
 	r = add_hosts(&rules->hosts, &rules->allowed, false, err);
 	if (r == KODA_OK)
 		r = add_hosts(&rules->hosts, &rules->denied, true, err);
+	rules->has_hosts = r == KODA_OK;
 	return r;
 }
 
-int koda_rules_new(const struct koda_policy *policy, const struct koda_place *place,
-		   struct koda_rules **ret_rules, struct koda_error *err)
+static int make(const struct koda_policy *policy, const struct koda_place *place, bool with_hosts,
+		struct koda_rules **ret_rules, struct koda_error *err)
 {
 	struct koda_rules *rules = calloc(1, sizeof(*rules));
 	int r;
@@ -132,13 +140,27 @@ int koda_rules_new(const struct koda_policy *policy, const struct koda_place *pl
 	rules->allowed = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
 	rules->denied = (struct koda_set)KODA_SET_INIT(KODA_LIST_BYTES_MAX);
 	rules->hosts = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
-	r = fill(rules, policy, place, err);
+	r = fill_paths(rules, policy, place, err);
+	if (r == KODA_OK && with_hosts)
+		r = fill_hosts(rules, policy, err);
 	if (r < 0) {
 		koda_rules_free(rules);
 		return r;
 	}
 	*ret_rules = rules;
 	return KODA_OK;
+}
+
+int koda_rules_new(const struct koda_policy *policy, const struct koda_place *place,
+		   struct koda_rules **ret_rules, struct koda_error *err)
+{
+	return make(policy, place, true, ret_rules, err);
+}
+
+int koda_rules_new_for_paths(const struct koda_policy *policy, const struct koda_place *place,
+			     struct koda_rules **ret_rules, struct koda_error *err)
+{
+	return make(policy, place, false, ret_rules, err);
 }
 
 struct koda_rules *koda_rules_share(struct koda_rules *rules)
@@ -161,6 +183,11 @@ void koda_rules_free(struct koda_rules *rules)
 const struct koda_set *koda_rules_marked(const struct koda_rules *rules)
 {
 	return &rules->paths.texts;
+}
+
+int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle, struct koda_error *err)
+{
+	return koda_access_idle(&rules->paths, ret_idle, err);
 }
 
 bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path)
@@ -299,7 +326,7 @@ static struct koda_verdict judge(const struct koda_rules *rules, struct koda_spa
 	struct koda_host host;
 	struct koda_verdict now;
 
-	if (port == 0 || koda_host_parse(text, &host, NULL) < 0)
+	if (!rules->has_hosts || port == 0 || koda_host_parse(text, &host, NULL) < 0)
 		return plain(KODA_DENY, KODA_WHY_INVALID);
 	now = check_host(rules, &host, port);
 	if (now.answer == KODA_ALLOW && host.is_addr)

@@ -7,11 +7,21 @@
 
 #include <koda/rules.h>
 
+/* Like koda_rules_new, for those who ask about paths only: long lists of hosts take their time, and
+ * whoever connects has rules of its own. Every host is denied. */
+KODA_CHECK int koda_rules_new_for_paths(const struct koda_policy *policy,
+					const struct koda_place *place,
+					struct koda_rules **ret_rules, struct koda_error *err);
+
 /* Another owner of the same rules; each of them frees. Safe from any thread. */
 struct koda_rules *koda_rules_share(struct koda_rules *rules);
 
 /* Every path that some rule or the floor names, in normal form. Borrowed. */
 const struct koda_set *koda_rules_marked(const struct koda_rules *rules);
+
+/* Which of those change nothing, see koda_access_idle. Fails: NOMEM. */
+KODA_CHECK int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle,
+			       struct koda_error *err);
 
 /* Does some rule or the floor name path or something below it? */
 bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path);

@@ -288,10 +288,15 @@ static void hear_last(struct koda_member *member)
 /* Somebody wants to connect. */
 void koda_egress_serve(struct koda_member *member)
 {
-	const int fds[KODA_EGRESS_FDS] = { member->listener, member->policy, member->ca[0],
-					   member->ca[1] };
+	int fds[KODA_EGRESS_FDS] = { member->listener, -1, member->ca[0], member->ca[1] };
 	size_t count = member->ca[0] < 0 ? 2 : member->ca[1] < 0 ? 3 : 4;
 
+	if (member->policy < 0 && koda_terms_seal(&member->terms, &member->policy, NULL) < 0) {
+		koda_fd_close(&member->listener);
+		tell_failed(member);
+		return;
+	}
+	fds[1] = member->policy;
 	/* No answer to a question of the proxy before is one to a question of this one. */
 	member->id = ++member->egress->next_id;
 	if (start_proxy(member->egress, NULL) == KODA_OK &&

@@ -43,7 +43,12 @@ KODA_CHECK int koda_terms_check(const struct koda_strv *except, struct koda_erro
 /* As the proxy takes them. Fails: SYS, LIMIT, NOMEM. */
 KODA_CHECK int koda_terms_seal(const struct koda_terms *terms, int *ret_fd, struct koda_error *err);
 
-/* Takes the listener over, also on failure. Fails: SYS (the CA cannot be opened), NOMEM. */
+/* Is there no doubt that they fit? */
+bool koda_terms_are_short(const struct koda_terms *terms);
+
+/* Takes the listener over, also on failure. What the terms name is borrowed until the member is
+ * removed, and does not change but with the egress locked. Fails: SYS (the CA cannot be opened),
+ * NOMEM. */
 KODA_CHECK int koda_member_add(struct koda_egress *egress, const struct koda_terms *terms,
 			       int listener, koda_member_fn *told, void *ctx,
 			       struct koda_member **ret_member, struct koda_error *err);

@@ -16,6 +16,7 @@
 #include "base/set.h"
 #include "policy/policy.h"
 #include "policy/rules.h"
+#include "run/gap.h"
 #include "run/search.h"
 #include "run/site.h"
 
@@ -90,16 +91,39 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 	return shared;
 }
 
-static bool is_denied_shared(const struct koda_policy *policy, enum koda_list list)
+static int glance(const struct koda_policy *policy, enum koda_list list, bool *ret_shared,
+		  struct koda_error *err)
 {
-	for (size_t i = 0; i < koda_policy_count(policy, list); i++) {
-		const char *path = koda_policy_get(policy, list, i).ptr;
+	koda_auto_gap struct koda_gap gap = KODA_GAP_INIT;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < koda_policy_count(policy, list) && !*ret_shared && r == KODA_OK;
+	     i++) {
+		struct koda_span path = koda_policy_get(policy, list, i);
 		struct stat st;
 
-		if (lstat(path, &st) == 0 && koda_hardlink_is_shared(AT_FDCWD, path, &st))
-			return true;
+		if (koda_gap_covers(&gap, path))
+			continue;
+		if (lstat(path.ptr, &st) == 0)
+			*ret_shared = koda_hardlink_is_shared(AT_FDCWD, path.ptr, &st);
+		else if (errno == ENOENT)
+			r = koda_gap_look(&gap, path.ptr, err);
 	}
-	return false;
+	return r;
+}
+
+/* Is there anything to look for? */
+static int is_needed(const struct koda_site *site, const struct koda_policy *policy,
+		     bool *ret_needed, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	*ret_needed = site->shared;
+	if (!*ret_needed)
+		r = glance(policy, KODA_LIST_DENY_READ, ret_needed, err);
+	if (!*ret_needed && r == KODA_OK)
+		r = glance(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, ret_needed, err);
+	return r;
 }
 
 static struct koda_span id_of(const struct file_id *id)
@@ -304,12 +328,12 @@ int koda_site_note_hardlinks(struct koda_site *site, const struct koda_policy *p
 			    .paths = KODA_SET_INIT(BYTES_MAX) };
 	struct koda_place place = koda_site_place(site);
 	struct koda_rules *rules = NULL;
-	int r;
+	bool needed = false;
+	int r = is_needed(site, policy, &needed, err);
 
-	if (!site->shared && !is_denied_shared(policy, KODA_LIST_DENY_READ) &&
-	    !is_denied_shared(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW))
-		return KODA_OK;
-	r = koda_rules_new(policy, &place, &rules, err);
+	if (r < 0 || !needed)
+		return r;
+	r = koda_rules_new_for_paths(policy, &place, &rules, err);
 	f.rules = rules;
 	if (r == KODA_OK)
 		r = collect(&f, err);

@@ -114,7 +114,9 @@ static int open_ca(struct koda_member *member, const struct koda_policy *policy,
 
 static int fill(struct koda_member *member, const struct koda_terms *terms, struct koda_error *err)
 {
-	int r = koda_terms_seal(terms, &member->policy, err);
+	/* A command that never connects does not pay for long lists. */
+	int r = koda_terms_are_short(terms) ? KODA_OK
+					    : koda_terms_seal(terms, &member->policy, err);
 
 	if (r == KODA_OK)
 		r = open_ca(member, terms->policy, err);
@@ -155,6 +157,7 @@ int koda_member_add(struct koda_egress *egress, const struct koda_terms *terms, 
 	}
 	*member = (struct koda_member){ .egress = egress,
 					.listener = listener,
+					.terms = *terms,
 					.policy = -1,
 					.next_policy = -1,
 					.ca = { -1, -1 },

@@ -18,7 +18,8 @@ struct koda_member {
 	struct koda_member *next;
 	uint32_t id;
 	int listener;                          /* owned; -1: nobody can connect any more */
-	int policy;                            /* owned; sealed */
+	struct koda_terms terms;               /* borrowed; until they are sealed */
+	int policy;                            /* owned; sealed; -1: nobody needed it yet */
 	int next_policy;                       /* owned; that is about to replace it, or -1 */
 	int ca[2];                             /* owned; certificate and key, -1: none */
 	int wake;                              /* owned */

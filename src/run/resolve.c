@@ -6,9 +6,7 @@
 #include "base/path.h"
 #include "policy/pathindex.h"
 #include "policy/policy.h"
-
-#include <errno.h>
-#include <sys/stat.h>
+#include "run/gap.h"
 
 /* Where the command may write or could have written: the project, its git directory, and what the
  * policy allows, as the kernel will see it. */
@@ -38,45 +36,19 @@ static bool is_inside(const struct koda_pathindex *dirs, const char *path)
 	return koda_pathwalk_next(&walk);
 }
 
-/* The topmost directory on the way to path that is missing, "" if none is. */
-static int find_missing(const char *path, char **ret_dir, struct koda_error *err)
-{
-	koda_auto_free char *dir = strdup(path);
-	size_t found = 0;
-	struct stat st;
-
-	if (!dir)
-		return koda_fail_nomem(err);
-	for (size_t len = strlen(dir); len > 1 && lstat(dir, &st) < 0 && errno == ENOENT;) {
-		found = len;
-		while (len > 1 && dir[len - 1] != '/')
-			len--;
-		len -= len > 1;
-		dir[len] = '\0';
-	}
-	memcpy(dir, path, found);
-	dir[found] = '\0';
-	*ret_dir = KODA_TAKE(dir);
-	return KODA_OK;
-}
-
-/* Where a deny entry leads. Long lists of them name much that is not there, in places that are not
- * there either: below such a place there are no links, and the next ones need no look. */
-static int resolve_deny(const char *path, char **missing, char **ret_resolved,
+/* Where a deny entry leads; NULL: where it says. */
+static int resolve_deny(struct koda_gap *gap, struct koda_span path, char **ret_resolved,
 			struct koda_error *err)
 {
+	koda_auto_free char *resolved = NULL;
 	int r;
 
-	if (*missing && **missing && koda_path_covers(koda_span_of(*missing), koda_span_of(path))) {
-		*ret_resolved = strdup(path);
-		return *ret_resolved ? KODA_OK : koda_fail_nomem(err);
-	}
-	r = koda_path_resolve(path, ret_resolved, err);
-	if (r == KODA_OK && strcmp(*ret_resolved, path) == 0) {
-		free(*missing);
-		*missing = NULL;
-		r = find_missing(path, missing, err);
-	}
+	if (koda_gap_covers(gap, path)) /* below it there are no links */
+		return KODA_OK;
+	r = koda_path_resolve(path.ptr, &resolved, err);
+	if (r == KODA_OK && strcmp(resolved, path.ptr) == 0)
+		return koda_gap_look(gap, path.ptr, err);
+	*ret_resolved = KODA_TAKE(resolved);
 	return r;
 }
 
@@ -96,53 +68,134 @@ static int resolve_allow(const struct koda_pathindex *writable, const char *path
 	return r;
 }
 
-static int resolve_list(struct koda_policy *out, const struct koda_policy *policy,
-			enum koda_list list, const struct koda_pathindex *writable,
-			struct koda_error *err)
-{
-	bool allows = list == KODA_LIST_ALLOW_WRITE || list == KODA_LIST_ALLOW_READ_WITHIN_DENY;
-	koda_auto_free char *missing = strdup("");
-	size_t count = koda_policy_count(policy, list);
-	int r = missing ? KODA_OK : koda_fail_nomem(err);
+/* A list that becomes another one. Most do not: there are no links in it. */
+struct change {
+	const struct koda_set *before;
+	struct koda_set after; /* once something differs, what the entries so far have become */
+	bool differs;
+	struct koda_buf normal;
+};
 
-	for (size_t i = 0; i < count && r == KODA_OK; i++) {
-		struct koda_span entry = koda_policy_get(policy, list, i);
+#define CHANGE_INIT(list)                                                                          \
+	{                                                                                          \
+		.before = (list), .after = KODA_SET_INIT(KODA_LIST_BYTES_MAX),                     \
+		.normal = KODA_BUF_INIT(KODA_PATH_MAX)                                             \
+	}
+
+static void change_clear(struct change *change)
+{
+	koda_set_clear(&change->after);
+	koda_buf_clear(&change->normal);
+}
+
+/* From entry i on it is not the list that it was. */
+static int differ(struct change *change, size_t i, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t k = 0; k < i && !change->differs && r == KODA_OK; k++)
+		r = koda_set_add(&change->after, koda_set_get(change->before, k), NULL);
+	change->differs = true;
+	return r < 0 ? koda_fail_room(err, r, "the list") : KODA_OK;
+}
+
+/* Entry i stays; nothing is done about it before one does not. */
+static int keep(struct change *change, size_t i, struct koda_error *err)
+{
+	int r = change->differs
+			? koda_set_add(&change->after, koda_set_get(change->before, i), NULL)
+			: KODA_OK;
+
+	return r < 0 ? koda_fail_room(err, r, "the list") : KODA_OK;
+}
+
+static int add(struct change *change, const char *path, struct koda_error *err)
+{
+	int r;
+
+	change->normal.len = 0;
+	r = koda_path_normalise(koda_span_of(path), &change->normal, err);
+	if (r < 0)
+		return r;
+	r = koda_set_add(&change->after, koda_buf_span(&change->normal), NULL);
+	return r < 0 ? koda_fail_room(err, r, "the list") : KODA_OK;
+}
+
+/* What is denied stays so as it is spelt, and where it leads. */
+static int resolve_denies(struct change *change, struct koda_error *err)
+{
+	koda_auto_gap struct koda_gap gap = KODA_GAP_INIT;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < change->before->count && r == KODA_OK; i++) {
 		koda_auto_free char *resolved = NULL;
 
-		if (allows)
-			r = resolve_allow(writable, entry.ptr, &resolved, err);
-		else
-			r = resolve_deny(entry.ptr, &missing, &resolved, err);
-		if (r == KODA_OK && !allows)
-			r = koda_policy_add(out, list, entry.ptr, entry.len, err);
+		r = resolve_deny(&gap, koda_set_get(change->before, i), &resolved, err);
 		if (r == KODA_OK && resolved)
-			r = koda_policy_add(out, list, resolved, strlen(resolved), err);
+			r = differ(change, i, err);
+		if (r == KODA_OK)
+			r = keep(change, i, err);
+		if (r == KODA_OK && resolved)
+			r = add(change, resolved, err);
 	}
 	return r;
 }
 
+/* What is allowed is so where it leads, and only there. */
+static int resolve_allows(struct change *change, const struct koda_pathindex *writable,
+			  struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < change->before->count && r == KODA_OK; i++) {
+		const char *entry = koda_set_get(change->before, i).ptr;
+		koda_auto_free char *resolved = NULL;
+
+		r = resolve_allow(writable, entry, &resolved, err);
+		if (r == KODA_OK && resolved && strcmp(resolved, entry) == 0) {
+			r = keep(change, i, err);
+			continue;
+		}
+		if (r == KODA_OK)
+			r = differ(change, i, err);
+		if (r == KODA_OK && resolved)
+			r = add(change, resolved, err);
+	}
+	return r;
+}
+
+static void swap(struct koda_set *a, struct koda_set *b)
+{
+	struct koda_set kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* All lists, or none. */
 int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *policy,
 			     struct koda_error *err)
 {
+	struct koda_set *lists = policy->lists;
+	struct change changes[] = {
+		[KODA_LIST_DENY_READ] = CHANGE_INIT(&lists[KODA_LIST_DENY_READ]),
+		[KODA_LIST_ALLOW_READ_WITHIN_DENY] =
+			CHANGE_INIT(&lists[KODA_LIST_ALLOW_READ_WITHIN_DENY]),
+		[KODA_LIST_ALLOW_WRITE] = CHANGE_INIT(&lists[KODA_LIST_ALLOW_WRITE]),
+		[KODA_LIST_DENY_WRITE_WITHIN_ALLOW] =
+			CHANGE_INIT(&lists[KODA_LIST_DENY_WRITE_WITHIN_ALLOW]),
+	};
 	koda_auto_pathindex struct koda_pathindex writable = KODA_PATHINDEX_INIT;
-	koda_auto_policy struct koda_policy *out = NULL;
 	int r = load_writable(site, policy, &writable, err);
 
-	if (r == KODA_OK)
-		r = koda_policy_copy(policy, &out, err);
-	for (int list = KODA_LIST_DENY_READ; list <= KODA_LIST_DENY_WRITE_WITHIN_ALLOW; list++) {
-		if (r == KODA_OK) {
-			koda_set_clear(&out->lists[list]);
-			r = resolve_list(out, policy, (enum koda_list)list, &writable, err);
-		}
+	for (size_t i = 0; i < KODA_ARRAY_LEN(changes) && r == KODA_OK; i++)
+		r = i == KODA_LIST_ALLOW_WRITE || i == KODA_LIST_ALLOW_READ_WITHIN_DENY
+			    ? resolve_allows(&changes[i], &writable, err)
+			    : resolve_denies(&changes[i], err);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(changes); i++) {
+		if (r == KODA_OK && changes[i].differs)
+			swap(&lists[i], &changes[i].after);
+		change_clear(&changes[i]);
 	}
-	if (r < 0)
-		return r;
-	for (int list = KODA_LIST_DENY_READ; list <= KODA_LIST_DENY_WRITE_WITHIN_ALLOW; list++) {
-		struct koda_set swap = policy->lists[list];
-
-		policy->lists[list] = out->lists[list];
-		out->lists[list] = swap;
-	}
-	return KODA_OK;
+	return r;
 }

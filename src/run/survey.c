@@ -13,8 +13,6 @@
 #include "run/socket.h"
 #include "run/world.h"
 
-#include <pthread.h>
-
 /* The search depth has a floor of its own for what lies below the root. */
 static int look(struct koda_site *site, const struct koda_policy *policy,
 		struct koda_rules **ret_rules, struct koda_strv *sockets, struct koda_error *err)
@@ -39,7 +37,7 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 	if (r < 0)
 		return r;
 	place = koda_site_place(site);
-	return koda_rules_new(policy, &place, ret_rules, err);
+	return koda_rules_new_for_paths(policy, &place, ret_rules, err);
 }
 
 int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
@@ -56,10 +54,10 @@ static int look_again(struct koda_sandbox *sandbox, struct koda_error *err)
 			       (const char *const *)sandbox->host_env.items, err);
 
 	/* Where its links lead by now; where denied ones led before stays denied. */
-	(void)pthread_mutex_lock(&sandbox->way.lock);
+	koda_way_hold(&sandbox->way);
 	if (r == KODA_OK)
 		r = koda_site_resolve_policy(&site, sandbox->policy, err);
-	(void)pthread_mutex_unlock(&sandbox->way.lock);
+	koda_way_release(&sandbox->way);
 	if (r == KODA_OK)
 		r = look(&site, sandbox->policy, &rules, &sockets, err);
 	if (r < 0) {

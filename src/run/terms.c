@@ -20,6 +20,23 @@ int koda_terms_check(const struct koda_strv *except, struct koda_error *err)
 	return r;
 }
 
+bool koda_terms_are_short(const struct koda_terms *terms)
+{
+	/* A byte becomes six at most, an entry has quotes, indent and a comma, and there is what
+	 * every policy has. */
+	const size_t per_entry = 16;
+	size_t bytes = 4096;
+
+	if (terms->policy->ca_bundle)
+		return false;
+	for (size_t i = 0; i < KODA_LIST_COUNT; i++)
+		bytes += 6 * terms->policy->lists[i].text.len +
+			 per_entry * terms->policy->lists[i].count;
+	for (size_t i = 0; terms->except && i < terms->except->len; i++)
+		bytes += strlen(terms->except->items[i]) + 1;
+	return bytes <= KODA_POLICY_TEXT_MAX;
+}
+
 int koda_terms_seal(const struct koda_terms *terms, int *ret_fd, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(KODA_POLICY_TEXT_MAX);

@@ -29,6 +29,20 @@ void koda_way_clear(struct koda_way *way)
 	(void)pthread_mutex_destroy(&way->lock);
 }
 
+void koda_way_hold(struct koda_way *way)
+{
+	(void)pthread_mutex_lock(&way->lock);
+	if (way->egress)
+		(void)pthread_mutex_lock(&way->egress->lock);
+}
+
+void koda_way_release(struct koda_way *way)
+{
+	if (way->egress)
+		(void)pthread_mutex_unlock(&way->egress->lock);
+	(void)pthread_mutex_unlock(&way->lock);
+}
+
 int koda_way_add(struct koda_way *way, const char *const *env, int listener, koda_member_fn *told,
 		 void *ctx, struct koda_member **ret_member, struct koda_error *err)
 {

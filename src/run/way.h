@@ -33,6 +33,10 @@ KODA_CHECK int koda_way_add(struct koda_way *way, const char *const *env, int li
 KODA_CHECK int koda_way_set_rules(struct koda_way *way, const struct koda_policy *policy,
 				  struct koda_error *err);
 
+/* Between the two nobody reads the policy of the way. */
+void koda_way_hold(struct koda_way *way);
+void koda_way_release(struct koda_way *way);
+
 /* An ASK, as the host knows it. */
 uint64_t koda_way_question(const struct koda_egress_message *message);
 /* Fails: INVALID (nobody waits for it any more), SYS. */

@@ -3,6 +3,7 @@
 #include "koda_test.h"
 
 #include "policy/policy.h"
+#include "policy/rules.h"
 
 #include <koda/rules.h>
 
@@ -336,6 +337,23 @@ static void resolved_addresses_are_judged_too(void **state)
 	koda_rules_free(rules);
 }
 
+static void rules_for_paths_deny_every_host(void **state)
+{
+	const struct koda_addr public = { .family = 4, .bytes = { 192, 0, 1, 1 } };
+	struct koda_policy *policy = NULL;
+	struct koda_rules *rules = NULL;
+	struct koda_error err = { 0 };
+
+	(void)state;
+	/* Without any list every public host would be allowed. */
+	KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
+	KODA_ASSERT_OK(koda_rules_new_for_paths(policy, &place, &rules, &err), err);
+	assert_int_equal(koda_rules_connect(rules, "a.example", 9, 443).answer, KODA_DENY);
+	assert_int_equal(koda_rules_address(rules, "a.example", 9, 443, &public).answer, KODA_DENY);
+	koda_rules_free(rules);
+	koda_policy_free(policy);
+}
+
 static void every_reason_has_a_name(void **state)
 {
 	(void)state;
@@ -373,6 +391,7 @@ int main(void)
 		cmocka_unit_test(special_literals_need_a_rule_that_lists_them),
 		cmocka_unit_test(denied_addresses_have_no_second_spelling),
 		cmocka_unit_test(resolved_addresses_are_judged_too),
+		cmocka_unit_test(rules_for_paths_deny_every_host),
 		cmocka_unit_test(every_reason_has_a_name),
 		cmocka_unit_test(a_relative_place_is_refused),
 	};

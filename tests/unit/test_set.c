@@ -147,6 +147,11 @@ static void a_copy_equals_and_lives_alone(void **state)
 	koda_set_clear(&set);
 	assert_int_equal(copy.count, 100);
 	KODA_ASSERT_SPAN(koda_set_get(&copy, 99), "99");
+	assert_true(koda_set_find(&copy, koda_span_of("42")) == 42);
+	assert_int_equal(add(&copy, "42"), KODA_OK);
+	assert_int_equal(add(&copy, "more"), KODA_OK);
+	assert_int_equal(copy.count, 101);
+	assert_true(koda_set_find(&copy, koda_span_of("more")) == 100);
 }
 
 static void a_copy_that_does_not_fit_fails(void **state)
