@@ -172,19 +172,24 @@ static int become(void *context)
 	const struct plan *plan = context;
 
 	koda_command_begin(plan);
-	koda_lock_landlock(plan);
+	koda_lock_enter(koda_lock_rules(plan));
 	koda_lock_filter(plan);
 	koda_check_locked(plan);
 	koda_command_become(plan);
 }
 
-pid_t koda_command_start(const struct plan *plan)
+pid_t koda_command_clone(int (*function)(void *), void *context)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
-	pid_t pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  (void *)(uintptr_t)plan);
+	pid_t pid =
+		clone(function, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, context);
 
 	if (pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);
 	return pid;
+}
+
+pid_t koda_command_start(const struct plan *plan)
+{
+	return koda_command_clone(become, (void *)(uintptr_t)plan);
 }

@@ -53,9 +53,14 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 
 static void guard(pid_t init, int pidfd, int bond)
 {
-	const struct plan plan = koda_plan_load();
+	const unsigned char planned = 1;
+	struct plan plan;
 	struct go go;
 
+	/* Init has much to do before it needs what is made here. */
+	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))
+		koda_stage2_fail("init is gone", "", errno);
+	plan = koda_plan_load();
 	check_plan(&plan);
 	memset(&go, 0, sizeof(go));
 	go.cgroup = koda_cgroup_open(&plan, init);

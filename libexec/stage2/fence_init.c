@@ -55,9 +55,16 @@ static void open_way_out(const struct plan *plan, struct way_out *way)
 	for (size_t i = 0; i < sizeof(random); i++)
 		(void)snprintf(way->token + 2 * i, 3, "%02x", random[i]);
 	way->real = ntohs(address.sin_port);
-	if (!koda_report_give(KODA_REPORT_LISTENER, fd, way->token))
+	way->listener = fd;
+}
+
+static void hand_way_out(const struct way_out *way)
+{
+	if (way->inside == 0)
+		return;
+	if (!koda_report_give(KODA_REPORT_LISTENER, way->listener, way->token))
 		koda_stage2_fail("hand the proxy's socket out", "", errno);
-	(void)close(fd);
+	(void)close(way->listener);
 }
 
 /* The descriptor on which its calls wait, from the command's process. -1: it has given up, and told
@@ -85,16 +92,28 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-static _Noreturn void become_command(const struct plan *plan, int to_init, bool bounded)
+/* What the command's process goes by. */
+struct start {
+	const struct plan *plan;
+	int ruleset;
+	int to_init;
+	bool bounded;
+};
+
+/* What it hands over waits in the socket until init goes on, which is when it has become the
+ * command; and so do calls that the command makes by then. */
+static int become_command(void *context)
 {
+	const struct start *start = context;
+	const struct plan *plan = start->plan;
 	char byte = 0;
 
 	koda_command_begin(plan);
-	koda_lock_landlock(plan);
+	koda_lock_enter(start->ruleset);
 	koda_lock_filter(plan);
-	if (!koda_report_pass(to_init, &byte, 1, koda_lock_asked(plan)))
+	if (!koda_report_pass(start->to_init, &byte, 1, koda_lock_asked(plan)))
 		koda_stage2_fail("hand the supervision over", "", errno);
-	koda_check_fenced(plan, bounded);
+	koda_check_fenced(plan, start->bounded);
 	koda_command_become(plan);
 }
 
@@ -175,18 +194,17 @@ static _Noreturn void serve(int signals, int guardian_fd)
 	}
 }
 
-/* The guardian has the plan and has made the temporary directory, or it is gone. */
-static struct go wait_for_guardian(int guardian_fd)
+/* First a byte says that there is a plan, then a struct go that the guardian has made the temporary
+ * directory. Or it is gone. */
+static void wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 {
-	struct go go;
 	ssize_t n;
 
 	do {
-		n = read(guardian_fd, &go, sizeof(go));
+		n = read(guardian_fd, ret_word, len);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(go))
+	if (n != (ssize_t)len)
 		_exit(1);
-	return go;
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
@@ -198,21 +216,19 @@ static bool drop_bounding_set(void)
 	return true;
 }
 
-static void start_command(const struct plan *plan, const struct way_out *way)
+static void start_command(const struct plan *plan, const struct way_out *way, int ruleset,
+			  bool bounded)
 {
-	bool bounded = drop_bounding_set();
+	struct start start = { .plan = plan, .ruleset = ruleset, .bounded = bounded };
 	int pair[2];
 	int asked;
 
-	koda_lock_privileges();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		koda_stage2_fail("make a socket", "", errno);
-	command.pid = fork();
-	if (command.pid < 0)
-		koda_stage2_fail("start the command's process", "", errno);
-	if (command.pid == 0)
-		become_command(plan, pair[1], bounded);
+	start.to_init = pair[1];
+	command.pid = koda_command_clone(become_command, &start);
 	(void)close(pair[1]);
+	(void)close(ruleset);
 	asked = receive_fd(pair[0]);
 	(void)close(pair[0]);
 	if (asked < 0)
@@ -220,29 +236,54 @@ static void start_command(const struct plan *plan, const struct way_out *way)
 	koda_broker_start(plan, asked, way);
 }
 
-_Noreturn void koda_fence_init(int guardian_fd)
+static int watch_signals(void)
 {
-	struct way_out way;
-	struct plan plan;
-	struct go go;
 	sigset_t all;
 	int signals;
 
-	koda_family_begin(true);
-	koda_family_count_others(); /* the plan is still being made */
-	go = wait_for_guardian(guardian_fd);
-	plan = koda_plan_load();
-	koda_scratch_adopt(&plan);
-	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
-	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
-		koda_stage2_fail("close descriptors", "", errno);
-	open_way_out(&plan, &way);
-	koda_terminal_open(&plan);
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
 		koda_stage2_fail("watch signals", "", errno);
-	start_command(&plan, &way);
+	return signals;
+}
+
+/* The lifeline's number is free, and the bond with the guardian takes its place. */
+static void tidy_descriptors(int guardian_fd)
+{
+	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
+	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
+		koda_stage2_fail("close descriptors", "", errno);
+}
+
+_Noreturn void koda_fence_init(int guardian_fd)
+{
+	struct way_out way;
+	unsigned char planned;
+	struct plan plan;
+	struct go go;
+	bool bounded;
+	int ruleset;
+	int signals;
+
+	/* The plan is still being made. */
+	koda_family_begin(true);
+	koda_family_count_others();
+	tidy_descriptors(guardian_fd);
+	signals = watch_signals();
+	bounded = drop_bounding_set();
+	koda_lock_privileges();
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
+	/* The guardian is still making the temporary directory. */
+	plan = koda_plan_load();
+	open_way_out(&plan, &way);
+	koda_terminal_open(&plan);
+	ruleset = koda_lock_rules(&plan);
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
+	koda_scratch_adopt(&plan);
+	koda_lock_late_rules(&plan, ruleset);
+	start_command(&plan, &way, ruleset, bounded);
+	hand_way_out(&way);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	koda_watch_start(&plan, !go.cgroup, !go.cgroup);

@@ -146,7 +146,12 @@ void koda_lock_limits(const struct plan *plan);
 /* Init does this once for itself and the command, which inherits it. */
 void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
-void koda_lock_landlock(const struct plan *plan);
+/* Landlock: a ruleset with the plan's rules, then those of a temporary directory and terminal,
+ * which are there later, and then the domain. Whoever has the process's privileges can make the
+ * ruleset. */
+int koda_lock_rules(const struct plan *plan);
+void koda_lock_late_rules(const struct plan *plan, int ruleset);
+void koda_lock_enter(int ruleset);
 /* From now on no socket is to be made in a tree of the host. */
 void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
@@ -174,5 +179,7 @@ _Noreturn void koda_command_become(const struct plan *plan);
 /* Starts the process that does all of it, and returns when it has become the command, or has not.
  */
 pid_t koda_command_start(const struct plan *plan);
+/* The same with other things to do: in the caller's memory, on a stack of its own. */
+pid_t koda_command_clone(int (*become)(void *context), void *context);
 
 #endif
