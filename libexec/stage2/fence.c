@@ -67,7 +67,9 @@ static void guard(pid_t init, int pidfd, int bond)
 	koda_scratch_make(&plan);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
+	koda_sweep_for(&plan);
 	koda_guard_watch(init, pidfd, bond);
+	koda_sweep_stop();
 }
 
 void koda_fence_guard(void)

@@ -107,11 +107,17 @@ void koda_guard_watch(pid_t init, int pidfd, int bond)
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
 
-	for (;;) {
+	for (int ms = KODA_SWEEP_AFTER_MS;;) {
 		unsigned char number = 0;
+		int n = poll(polled, 2, ms);
 
-		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			break;
+		if (n == 0) {
+			koda_sweep_start();
+			ms = -1;
+			continue;
+		}
 		if (polled[1].revents)
 			return;
 		if (!polled[0].revents)
@@ -160,7 +166,9 @@ static void guard(pid_t init, int pidfd, int bond)
 	go.cgroup = koda_cgroup_open(&plan, init);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
+	koda_sweep_for(&plan);
 	koda_guard_watch(init, pidfd, bond);
+	koda_sweep_stop();
 }
 
 /* Namespaces of our own making. */

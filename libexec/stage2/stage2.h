@@ -67,6 +67,20 @@ void koda_scratch_adopt(const struct plan *plan);
 /* If there is one. */
 void koda_scratch_remove(void);
 
+/* Removing what commands made (remove.c). A directory, opened even if its mode would not let its
+ * owner; -1 if it is none. */
+int koda_remove_open(int at, const char *name);
+/* Everything in it, as far as it goes by then (UINT64_MAX: in any time); closes fd. */
+void koda_remove_below(int fd, uint64_t until_ms);
+uint64_t koda_remove_now(void);
+
+/* What others left behind (sweep.c). The guardian says which plan tells where to look, starts it
+ * when a command has taken so many milliseconds, and ends it. */
+#define KODA_SWEEP_AFTER_MS 250
+void koda_sweep_for(const struct plan *plan);
+void koda_sweep_start(void);
+void koda_sweep_stop(void);
+
 /* What the guardian has made of the plan on the host, for init to go on with. */
 #define KODA_SLOTS_MAX  16
 #define KODA_NAMESPACES 7
