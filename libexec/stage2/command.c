@@ -136,19 +136,23 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-void koda_command_begin(const struct plan *plan)
+void koda_command_begin(void)
+{
+	if (setsid() < 0)
+		koda_stage2_fail("start a session", "", errno);
+	koda_lock_privileges();
+}
+
+void koda_command_settle(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
 
-	if (setsid() < 0)
-		koda_stage2_fail("start a session", "", errno);
 	koda_terminal_control(plan);
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_CWD && chdir(op.text1.ptr) < 0)
 			koda_stage2_fail("enter", op.text1.ptr, errno);
 	koda_lock_limits(plan);
-	koda_lock_privileges();
 }
 
 _Noreturn void koda_command_become(const struct plan *plan)
@@ -171,25 +175,21 @@ static int become(void *context)
 {
 	const struct plan *plan = context;
 
-	koda_command_begin(plan);
+	koda_command_begin();
+	koda_command_settle(plan);
 	koda_lock_enter(koda_lock_rules(plan));
 	koda_lock_filter(plan);
 	koda_check_locked(plan);
 	koda_command_become(plan);
 }
 
-pid_t koda_command_clone(int (*function)(void *), void *context)
+pid_t koda_command_start(const struct plan *plan)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
-	pid_t pid =
-		clone(function, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, context);
+	pid_t pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  (void *)(uintptr_t)plan);
 
 	if (pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);
 	return pid;
-}
-
-pid_t koda_command_start(const struct plan *plan)
-{
-	return koda_command_clone(become, (void *)(uintptr_t)plan);
 }

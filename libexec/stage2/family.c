@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -30,8 +29,6 @@
 #define END_SECONDS  3
 
 #define DESCENDANTS_MAX ((size_t)1 << 20)
-
-#define FEW 256
 
 static bool scoped;     /* signals stay below, which has been tried */
 static uint64_t others; /* processes of this user that are none of the command's */
@@ -179,29 +176,25 @@ uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
 	return sum;
 }
 
-/* Looking at each takes microseconds. Where there are few threads altogether, whoever's, their
- * number is as good: the kernel's limit is for what a command does between two looks of init's. */
 void koda_family_count_others(void)
 {
 	uid_t user = geteuid();
+	long self = getpid();
+	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
-	struct sysinfo info;
-	DIR *dir;
 
-	if (sysinfo(&info) == 0 && info.procs <= FEW) {
-		others = info.procs;
-		return;
-	}
-	dir = opendir("/proc");
 	while (dir && (entry = readdir(dir))) {
 		char path[64];
 		struct stat st;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    strtol(entry->d_name, NULL, 10) == self)
+			continue;
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || st.st_uid != user)
 			continue;
 		/* A directory's links are its subdirectories and two more. */
 		(void)snprintf(path, sizeof(path), "%.20s/task", entry->d_name);
-		if (fstatat(dirfd(dir), path, &st, 0) == 0 && st.st_uid == user)
+		if (fstatat(dirfd(dir), path, &st, 0) == 0)
 			others += st.st_nlink > 2 ? st.st_nlink - 2 : 1;
 	}
 	if (dir)
@@ -259,14 +252,18 @@ bool koda_family_end(void (*ended)(pid_t pid, int status))
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS };
 	time_t last = seconds() + END_SECONDS;
+	sigset_t child;
 
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
 	while (seconds() < last) {
 		if (reap_all(ended))
 			return true;
 		koda_family_kill();
 		if (reap_all(ended))
 			return true;
-		(void)nanosleep(&pause, NULL);
+		/* Blocked, as all signals are: the end of a child ends the pause. */
+		(void)sigtimedwait(&child, NULL, &pause);
 		if (pause.tv_nsec < PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	}

@@ -92,29 +92,79 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-/* What the command's process goes by. */
-struct start {
-	const struct plan *plan;
-	int ruleset;
-	int to_init;
-	bool bounded;
+/* What the command's process is given once there is a plan: a ruleset, and its streams, which may
+ * be a terminal by then. */
+#define GIVEN 4
+
+union given {
+	struct cmsghdr align;
+	char space[CMSG_SPACE(GIVEN * sizeof(int))];
 };
 
-/* What it hands over waits in the socket until init goes on, which is when it has become the
- * command; and so do calls that the command makes by then. */
-static int become_command(void *context)
+static bool give(int to_command, const int fds[GIVEN])
 {
-	const struct start *start = context;
-	const struct plan *plan = start->plan;
+	char byte = 0;
+	struct iovec bytes = { &byte, 1 };
+	union given control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(GIVEN * sizeof(int));
+	memcpy(CMSG_DATA(header), fds, GIVEN * sizeof(int));
+	return sendmsg(to_command, &message, MSG_NOSIGNAL) == 1;
+}
+
+/* Waits for it; without init there is nothing to wait for. */
+static void take(int from_init, int ret_fds[GIVEN])
+{
+	char byte;
+	struct iovec bytes = { &byte, 1 };
+	union given control;
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	const struct cmsghdr *header;
+
+	if (recvmsg(from_init, &message, MSG_CMSG_CLOEXEC) != 1)
+		_exit(1);
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_type != SCM_RIGHTS ||
+	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
+		koda_stage2_fail("take what the command needs", "", 0);
+	memcpy(ret_fds, CMSG_DATA(header), GIVEN * sizeof(int));
+}
+
+/* The command's process, from before there is a plan. Installing filters takes longest, and they
+ * are known; that they are the plan's is checked when it is there. */
+static _Noreturn void become_command(const struct plan *filters, int init, bool bounded)
+{
+	struct plan plan;
+	int fds[GIVEN];
 	char byte = 0;
 
-	koda_command_begin(plan);
-	koda_lock_enter(start->ruleset);
-	koda_lock_filter(plan);
-	if (!koda_report_pass(start->to_init, &byte, 1, koda_lock_asked(plan)))
-		koda_stage2_fail("hand the supervision over", "", errno);
-	koda_check_fenced(plan, start->bounded);
-	koda_command_become(plan);
+	(void)close(KODA_STAGE2_LIFE_FD);
+	koda_command_begin();
+	koda_lock_filter(filters);
+	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
+		_exit(1);
+	koda_family_count_others();
+	take(init, fds);
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
+	if (!koda_lock_same_filters(&plan, filters))
+		koda_stage2_fail("the plan has other filters than were installed", "", 0);
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(fds[1 + fd], fd) < 0)
+			koda_stage2_fail("take the streams", "", errno);
+	koda_command_settle(&plan);
+	koda_lock_enter(fds[0]);
+	koda_check_fenced(&plan, bounded);
+	koda_command_become(&plan);
 }
 
 static void note_end(pid_t pid, int status)
@@ -216,21 +266,40 @@ static bool drop_bounding_set(void)
 	return true;
 }
 
-static void start_command(const struct plan *plan, const struct way_out *way, int ruleset,
-			  bool bounded)
+/* The socket to the command's process. */
+static int start_command(void)
 {
-	struct start start = { .plan = plan, .ruleset = ruleset, .bounded = bounded };
+	const struct plan filters = koda_plan_load(KODA_STAGE2_FILTERS_FD);
+	bool bounded = drop_bounding_set();
 	int pair[2];
-	int asked;
 
+	koda_lock_privileges();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		koda_stage2_fail("make a socket", "", errno);
-	start.to_init = pair[1];
-	command.pid = koda_command_clone(become_command, &start);
+	command.pid = fork();
+	if (command.pid < 0)
+		koda_stage2_fail("start the command's process", "", errno);
+	if (command.pid == 0) {
+		(void)close(pair[0]);
+		become_command(&filters, pair[1], bounded);
+	}
 	(void)close(pair[1]);
+	/* Only read where there is a group to move it to. */
+	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	return pair[0];
+}
+
+static void let_command_go(const struct plan *plan, const struct way_out *way, int ruleset,
+			   int to_command)
+{
+	const int fds[GIVEN] = { ruleset, 0, 1, 2 };
+	int asked = -1;
+
+	if (give(to_command, fds))
+		asked = receive_fd(to_command);
+	(void)close(to_command);
 	(void)close(ruleset);
-	asked = receive_fd(pair[0]);
-	(void)close(pair[0]);
 	if (asked < 0)
 		end_all(true);
 	koda_broker_start(plan, asked, way);
@@ -252,37 +321,35 @@ static int watch_signals(void)
 static void tidy_descriptors(int guardian_fd)
 {
 	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
-	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
+	    syscall(SYS_close_range, KODA_STAGE2_FILTERS_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 }
 
 _Noreturn void koda_fence_init(int guardian_fd)
 {
-	struct way_out way;
 	unsigned char planned;
+	struct way_out way;
 	struct plan plan;
 	struct go go;
-	bool bounded;
+	int to_command;
 	int ruleset;
 	int signals;
 
 	/* The plan is still being made. */
 	koda_family_begin(true);
-	koda_family_count_others();
 	tidy_descriptors(guardian_fd);
+	to_command = start_command();
 	signals = watch_signals();
-	bounded = drop_bounding_set();
-	koda_lock_privileges();
 	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
 	/* The guardian is still making the temporary directory. */
-	plan = koda_plan_load();
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	open_way_out(&plan, &way);
 	koda_terminal_open(&plan);
 	ruleset = koda_lock_rules(&plan);
 	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
 	koda_scratch_adopt(&plan);
 	koda_lock_late_rules(&plan, ruleset);
-	start_command(&plan, &way, ruleset, bounded);
+	let_command_go(&plan, &way, ruleset, to_command);
 	hand_way_out(&way);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);

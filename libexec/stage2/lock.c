@@ -297,6 +297,20 @@ int koda_lock_asked(const struct plan *plan)
 	return fd;
 }
 
+bool koda_lock_same_filters(const struct plan *plan, const struct plan *filters)
+{
+	static const uint32_t kinds[] = { 0, KODA_OP_ASKED };
+	struct koda_op a;
+	struct koda_op b;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!find_filter(plan, kinds[i], &a) || !find_filter(filters, kinds[i], &b) ||
+		    a.text1.len != b.text1.len ||
+		    memcmp(a.text1.ptr, b.text1.ptr, a.text1.len) != 0)
+			return false;
+	return true;
+}
+
 #define RIGHT_REFER (1ULL << 13)
 
 /* A domain that says nothing about moves between directories forbids them; this one allows all. */

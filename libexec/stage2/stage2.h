@@ -39,7 +39,7 @@ void koda_hold_all(const struct plan *plan);
 void koda_hold_undo(void);
 
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
-struct plan koda_plan_load(void);
+struct plan koda_plan_load(int fd);
 
 /* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
 void koda_guard_watch(pid_t init, int pidfd, int bond);
@@ -58,7 +58,8 @@ bool koda_family_end(void (*ended)(pid_t pid, int status));
 void koda_family_kill(void);
 /* Adds up what count says of everything below this process, until that is more than enough. */
 uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough);
-/* How many processes of this user there were before; the kernel counts them with the command's. */
+/* How many processes of this user there are besides the calling one, which becomes the command; the
+ * kernel counts them with the command's. */
 void koda_family_count_others(void);
 uint64_t koda_family_others(void);
 void koda_scratch_make(const struct plan *plan);
@@ -102,6 +103,8 @@ void koda_cache_undo(void);
 /* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
  * the plan has none or it cannot be made. */
 bool koda_cgroup_open(const struct plan *plan, pid_t init);
+/* Moves another process there. */
+void koda_cgroup_add(pid_t pid);
 /* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
@@ -171,6 +174,8 @@ void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
 /* The second filter; the descriptor on which calls wait to be answered. */
 int koda_lock_asked(const struct plan *plan);
+/* Are these the filters of the plan? */
+bool koda_lock_same_filters(const struct plan *plan, const struct plan *filters);
 /* Signals, and abstract sockets, only to what this process starts from now on. */
 void koda_lock_scope(bool abstract);
 /* Landlock's version; less than 1 without it. */
@@ -187,13 +192,12 @@ void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
-/* Becomes the command (command.c): its first and last part. */
-void koda_command_begin(const struct plan *plan);
+/* Becomes the command (command.c): what no plan changes, what the plan says, the last part. */
+void koda_command_begin(void);
+void koda_command_settle(const struct plan *plan);
 _Noreturn void koda_command_become(const struct plan *plan);
 /* Starts the process that does all of it, and returns when it has become the command, or has not.
  */
 pid_t koda_command_start(const struct plan *plan);
-/* The same with other things to do: in the caller's memory, on a stack of its own. */
-pid_t koda_command_clone(int (*become)(void *context), void *context);
 
 #endif
