@@ -180,11 +180,19 @@ static void serve(const struct seccomp_notif *notif)
 		answer(asked.id, result);
 }
 
+/* When the last process that was asked to wait has ended, nobody will any more: init would only be
+ * woken by it, again and again. */
 static bool is_waiting(void)
 {
 	struct pollfd polled = { .fd = broker.fd, .events = POLLIN };
 
-	return poll(&polled, 1, 0) > 0 && (polled.revents & POLLIN);
+	if (broker.fd < 0 || poll(&polled, 1, 0) <= 0)
+		return false;
+	if ((polled.revents & POLLHUP) && !(polled.revents & POLLIN)) {
+		(void)close(broker.fd);
+		broker.fd = -1;
+	}
+	return polled.revents & POLLIN;
 }
 
 void koda_broker_start(const struct plan *plan, int notifications, const struct way_out *way)

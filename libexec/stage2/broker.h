@@ -21,6 +21,7 @@
 struct way_out {
 	uint16_t inside; /* 0: there is none */
 	uint16_t real;
+	int listener; /* until it is handed out */
 	char token[KODA_TOKEN_TEXT];
 };
 

@@ -307,7 +307,7 @@ static struct met start_again(struct started *started, struct met met, const str
 static void guard(struct started *started)
 {
 	int plan_fd = park(KODA_STAGE2_PLAN_FD); /* loading closes it */
-	const struct plan plan = koda_plan_load();
+	const struct plan plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	struct inside_go go = { .rest = true };
 	struct met met;
 

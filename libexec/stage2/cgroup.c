@@ -128,6 +128,15 @@ bool koda_cgroup_open(const struct plan *plan, pid_t init)
 	return false;
 }
 
+void koda_cgroup_add(pid_t pid)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof(text), "%d", (int)pid);
+	if (!write_small("cgroup.procs", text))
+		koda_stage2_fail("move the command into its control group", name, errno);
+}
+
 /* The number behind key in a file of "key number" lines. */
 static uint64_t event(const char *file, const char *key)
 {

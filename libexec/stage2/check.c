@@ -94,12 +94,20 @@ static void expect(bool holds, const char *what)
 }
 
 /* Every number that is a capability; the first that is none ends them. */
+static void check_none(int call, int question, const char *what)
+{
+	int cap = 0;
+	int has;
+
+	while ((has = question ? prctl(call, question, cap, 0, 0) : prctl(call, cap, 0, 0, 0)) == 0)
+		cap++;
+	expect(has < 0 && errno == EINVAL && cap > 0, what);
+}
+
 static void check_capabilities(bool bounded)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct set[2] = { 0 };
-	int bounding = 0;
-	int cap = 0;
 
 	if (syscall(SYS_capget, &header, set) < 0)
 		koda_stage2_fail("self-check: look at capabilities", "", errno);
@@ -108,13 +116,9 @@ static void check_capabilities(bool bounded)
 		expect(set[i].permitted == 0, "permitted capabilities");
 		expect(set[i].effective == 0, "effective capabilities");
 	}
-	while ((bounding = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0 &&
-	       (bounding == 0 || !bounded)) {
-		expect(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) == 0,
-		       "ambient capabilities");
-		cap++;
-	}
-	expect(bounding < 0 && errno == EINVAL && cap > 0, "bounding capabilities");
+	check_none(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, "ambient capabilities");
+	if (bounded)
+		check_none(PR_CAPBSET_READ, 0, "bounding capabilities");
 }
 
 /* Without privileges over a namespace the bounding set stays; no_new_privs makes it idle. */

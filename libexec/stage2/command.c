@@ -136,19 +136,23 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 	exec_failed(file, best);
 }
 
-void koda_command_begin(const struct plan *plan)
+void koda_command_begin(void)
+{
+	if (setsid() < 0)
+		koda_stage2_fail("start a session", "", errno);
+	koda_lock_privileges();
+}
+
+void koda_command_settle(const struct plan *plan)
 {
 	struct koda_op op;
 	size_t at = 0;
 
-	if (setsid() < 0)
-		koda_stage2_fail("start a session", "", errno);
 	koda_terminal_control(plan);
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_CWD && chdir(op.text1.ptr) < 0)
 			koda_stage2_fail("enter", op.text1.ptr, errno);
 	koda_lock_limits(plan);
-	koda_lock_privileges();
 }
 
 _Noreturn void koda_command_become(const struct plan *plan)
@@ -171,8 +175,9 @@ static int become(void *context)
 {
 	const struct plan *plan = context;
 
-	koda_command_begin(plan);
-	koda_lock_landlock(plan);
+	koda_command_begin();
+	koda_command_settle(plan);
+	koda_lock_enter(koda_lock_rules(plan));
 	koda_lock_filter(plan);
 	koda_check_locked(plan);
 	koda_command_become(plan);

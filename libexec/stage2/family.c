@@ -179,6 +179,7 @@ uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough)
 void koda_family_count_others(void)
 {
 	uid_t user = geteuid();
+	long self = getpid();
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
 
@@ -186,11 +187,14 @@ void koda_family_count_others(void)
 		char path[64];
 		struct stat st;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    strtol(entry->d_name, NULL, 10) == self)
+			continue;
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || st.st_uid != user)
 			continue;
 		/* A directory's links are its subdirectories and two more. */
 		(void)snprintf(path, sizeof(path), "%.20s/task", entry->d_name);
-		if (fstatat(dirfd(dir), path, &st, 0) == 0 && st.st_uid == user)
+		if (fstatat(dirfd(dir), path, &st, 0) == 0)
 			others += st.st_nlink > 2 ? st.st_nlink - 2 : 1;
 	}
 	if (dir)
@@ -248,14 +252,18 @@ bool koda_family_end(void (*ended)(pid_t pid, int status))
 {
 	struct timespec pause = { .tv_nsec = PAUSE_NS };
 	time_t last = seconds() + END_SECONDS;
+	sigset_t child;
 
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
 	while (seconds() < last) {
 		if (reap_all(ended))
 			return true;
 		koda_family_kill();
 		if (reap_all(ended))
 			return true;
-		(void)nanosleep(&pause, NULL);
+		/* Blocked, as all signals are: the end of a child ends the pause. */
+		(void)sigtimedwait(&child, NULL, &pause);
 		if (pause.tv_nsec < PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	}

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* What only a view could do would be left undone. */
 static void check_plan(const struct plan *plan)
@@ -33,8 +34,8 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 	int bond[2];
 	pid_t pid;
 
-	if (pipe2(bond, O_CLOEXEC) < 0)
-		koda_stage2_fail("make a pipe", "", errno);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, bond) < 0)
+		koda_stage2_fail("make a socket", "", errno);
 	pid = fork();
 	if (pid < 0)
 		koda_stage2_fail("start init", "", errno);
@@ -44,6 +45,7 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 		koda_fence_init(bond[0]);
 	}
 	(void)close(bond[0]);
+	(void)close(KODA_STAGE2_FILTERS_FD);
 	*ret_bond = bond[1];
 	*ret_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (*ret_pidfd < 0)
@@ -51,18 +53,41 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 	return pid;
 }
 
+/* It was there before there was a plan, and so before there was a group. */
+static pid_t hear_of_command(int bond)
+{
+	pid_t pid;
+	ssize_t n;
+
+	do {
+		n = recv(bond, &pid, sizeof(pid), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(pid))
+		koda_stage2_fail("init is gone", "", errno);
+	return pid;
+}
+
 static void guard(pid_t init, int pidfd, int bond)
 {
-	const struct plan plan = koda_plan_load();
+	const unsigned char planned = 1;
+	struct plan plan;
 	struct go go;
 
+	/* Init has much to do before it needs what is made here. */
+	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))
+		koda_stage2_fail("init is gone", "", errno);
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	check_plan(&plan);
 	memset(&go, 0, sizeof(go));
 	go.cgroup = koda_cgroup_open(&plan, init);
+	if (go.cgroup)
+		koda_cgroup_add(hear_of_command(bond));
 	koda_scratch_make(&plan);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
+	koda_sweep_for(&plan);
 	koda_guard_watch(init, pidfd, bond);
+	koda_sweep_stop();
 }
 
 void koda_fence_guard(void)

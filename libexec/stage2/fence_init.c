@@ -55,9 +55,16 @@ static void open_way_out(const struct plan *plan, struct way_out *way)
 	for (size_t i = 0; i < sizeof(random); i++)
 		(void)snprintf(way->token + 2 * i, 3, "%02x", random[i]);
 	way->real = ntohs(address.sin_port);
-	if (!koda_report_give(KODA_REPORT_LISTENER, fd, way->token))
+	way->listener = fd;
+}
+
+static void hand_way_out(const struct way_out *way)
+{
+	if (way->inside == 0)
+		return;
+	if (!koda_report_give(KODA_REPORT_LISTENER, way->listener, way->token))
 		koda_stage2_fail("hand the proxy's socket out", "", errno);
-	(void)close(fd);
+	(void)close(way->listener);
 }
 
 /* The descriptor on which its calls wait, from the command's process. -1: it has given up, and told
@@ -85,17 +92,79 @@ static int receive_fd(int socket)
 	return fd;
 }
 
-static _Noreturn void become_command(const struct plan *plan, int to_init, bool bounded)
+/* What the command's process is given once there is a plan: a ruleset, and its streams, which may
+ * be a terminal by then. */
+#define GIVEN 4
+
+union given {
+	struct cmsghdr align;
+	char space[CMSG_SPACE(GIVEN * sizeof(int))];
+};
+
+static bool give(int to_command, const int fds[GIVEN])
 {
 	char byte = 0;
+	struct iovec bytes = { &byte, 1 };
+	union given control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-	koda_command_begin(plan);
-	koda_lock_landlock(plan);
-	koda_lock_filter(plan);
-	if (!koda_report_pass(to_init, &byte, 1, koda_lock_asked(plan)))
-		koda_stage2_fail("hand the supervision over", "", errno);
-	koda_check_fenced(plan, bounded);
-	koda_command_become(plan);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(GIVEN * sizeof(int));
+	memcpy(CMSG_DATA(header), fds, GIVEN * sizeof(int));
+	return sendmsg(to_command, &message, MSG_NOSIGNAL) == 1;
+}
+
+/* Waits for it; without init there is nothing to wait for. */
+static void take(int from_init, int ret_fds[GIVEN])
+{
+	char byte;
+	struct iovec bytes = { &byte, 1 };
+	union given control;
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	const struct cmsghdr *header;
+
+	if (recvmsg(from_init, &message, MSG_CMSG_CLOEXEC) != 1)
+		_exit(1);
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_type != SCM_RIGHTS ||
+	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
+		koda_stage2_fail("take what the command needs", "", 0);
+	memcpy(ret_fds, CMSG_DATA(header), GIVEN * sizeof(int));
+}
+
+/* The command's process, from before there is a plan. Installing filters takes longest, and they
+ * are known; that they are the plan's is checked when it is there. */
+static _Noreturn void become_command(const struct plan *filters, int init, bool bounded)
+{
+	struct plan plan;
+	int fds[GIVEN];
+	char byte = 0;
+
+	(void)close(KODA_STAGE2_LIFE_FD);
+	koda_command_begin();
+	koda_lock_filter(filters);
+	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
+		_exit(1);
+	koda_family_count_others();
+	take(init, fds);
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
+	if (!koda_lock_same_filters(&plan, filters))
+		koda_stage2_fail("the plan has other filters than were installed", "", 0);
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(fds[1 + fd], fd) < 0)
+			koda_stage2_fail("take the streams", "", errno);
+	koda_command_settle(&plan);
+	koda_lock_enter(fds[0]);
+	koda_check_fenced(&plan, bounded);
+	koda_command_become(&plan);
 }
 
 static void note_end(pid_t pid, int status)
@@ -175,18 +244,17 @@ static _Noreturn void serve(int signals, int guardian_fd)
 	}
 }
 
-/* The guardian has the plan and has made the temporary directory, or it is gone. */
-static struct go wait_for_guardian(int guardian_fd)
+/* First a byte says that there is a plan, then a struct go that the guardian has made the temporary
+ * directory. Or it is gone. */
+static void wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 {
-	struct go go;
 	ssize_t n;
 
 	do {
-		n = read(guardian_fd, &go, sizeof(go));
+		n = read(guardian_fd, ret_word, len);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(go))
+	if (n != (ssize_t)len)
 		_exit(1);
-	return go;
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
@@ -198,11 +266,12 @@ static bool drop_bounding_set(void)
 	return true;
 }
 
-static void start_command(const struct plan *plan, const struct way_out *way)
+/* The socket to the command's process. */
+static int start_command(void)
 {
+	const struct plan filters = koda_plan_load(KODA_STAGE2_FILTERS_FD);
 	bool bounded = drop_bounding_set();
 	int pair[2];
-	int asked;
 
 	koda_lock_privileges();
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -210,39 +279,78 @@ static void start_command(const struct plan *plan, const struct way_out *way)
 	command.pid = fork();
 	if (command.pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);
-	if (command.pid == 0)
-		become_command(plan, pair[1], bounded);
+	if (command.pid == 0) {
+		(void)close(pair[0]);
+		become_command(&filters, pair[1], bounded);
+	}
 	(void)close(pair[1]);
-	asked = receive_fd(pair[0]);
-	(void)close(pair[0]);
+	/* Only read where there is a group to move it to. */
+	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	return pair[0];
+}
+
+static void let_command_go(const struct plan *plan, const struct way_out *way, int ruleset,
+			   int to_command)
+{
+	const int fds[GIVEN] = { ruleset, 0, 1, 2 };
+	int asked = -1;
+
+	if (give(to_command, fds))
+		asked = receive_fd(to_command);
+	(void)close(to_command);
+	(void)close(ruleset);
 	if (asked < 0)
 		end_all(true);
 	koda_broker_start(plan, asked, way);
 }
 
-_Noreturn void koda_fence_init(int guardian_fd)
+static int watch_signals(void)
 {
-	struct way_out way;
-	struct plan plan;
-	struct go go;
 	sigset_t all;
 	int signals;
 
-	koda_family_begin(true);
-	koda_family_count_others(); /* the plan is still being made */
-	go = wait_for_guardian(guardian_fd);
-	plan = koda_plan_load();
-	koda_scratch_adopt(&plan);
-	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
-	    syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
-		koda_stage2_fail("close descriptors", "", errno);
-	open_way_out(&plan, &way);
-	koda_terminal_open(&plan);
 	(void)sigfillset(&all);
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
 		koda_stage2_fail("watch signals", "", errno);
-	start_command(&plan, &way);
+	return signals;
+}
+
+/* The lifeline's number is free, and the bond with the guardian takes its place. */
+static void tidy_descriptors(int guardian_fd)
+{
+	if (dup3(guardian_fd, KODA_STAGE2_LIFE_FD, O_CLOEXEC) < 0 ||
+	    syscall(SYS_close_range, KODA_STAGE2_FILTERS_FD + 1, ~0U, 0) < 0)
+		koda_stage2_fail("close descriptors", "", errno);
+}
+
+_Noreturn void koda_fence_init(int guardian_fd)
+{
+	unsigned char planned;
+	struct way_out way;
+	struct plan plan;
+	struct go go;
+	int to_command;
+	int ruleset;
+	int signals;
+
+	/* The plan is still being made. */
+	koda_family_begin(true);
+	tidy_descriptors(guardian_fd);
+	to_command = start_command();
+	signals = watch_signals();
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
+	/* The guardian is still making the temporary directory. */
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
+	open_way_out(&plan, &way);
+	koda_terminal_open(&plan);
+	ruleset = koda_lock_rules(&plan);
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
+	koda_scratch_adopt(&plan);
+	koda_lock_late_rules(&plan, ruleset);
+	let_command_go(&plan, &way, ruleset, to_command);
+	hand_way_out(&way);
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	koda_watch_start(&plan, !go.cgroup, !go.cgroup);

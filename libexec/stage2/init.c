@@ -136,7 +136,7 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group)
 
 	prepare(user, group);
 	wait_for_guardian(guardian_fd, &planned, sizeof(planned));
-	plan = koda_plan_load();
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	koda_view_begin(&plan);
 	wait_for_guardian(guardian_fd, &go, sizeof(go));
 	koda_check_take_outside(go.outside);

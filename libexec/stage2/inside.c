@@ -119,7 +119,7 @@ _Noreturn void koda_inside_main(void)
 		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
 	go = meet_guardian(locked);
 	koda_check_take_outside(go.outside);
-	plan = koda_plan_load();
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	if (locked)
 		tighten_view();
 	if (locked && go.rest)

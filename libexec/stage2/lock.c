@@ -96,15 +96,14 @@ static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, boo
  * its place since then is granted to nobody, just as if it came a moment after the command began:
  * grants belong to what was there. So a project in which files are replaced all the time only gets
  * narrower, and the command runs. */
-static int open_exact(const struct koda_op *op)
+static int open_exact(const struct koda_op *op, struct stat *ret_st)
 {
 	int fd = sys_openat2(-1, op->text1.ptr, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-	struct stat st;
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EACCES))
 		errno = ENOENT; /* a link by now, or closed to us: nothing there to grant */
-	if (fd >= 0 &&
-	    (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode) || (op->n2 != 0 && st.st_ino != op->n2))) {
+	if (fd >= 0 && (fstat(fd, ret_st) < 0 || S_ISLNK(ret_st->st_mode) ||
+			(op->n2 != 0 && ret_st->st_ino != op->n2))) {
 		(void)close(fd);
 		errno = ENOENT;
 		return -1;
@@ -112,8 +111,19 @@ static int open_exact(const struct koda_op *op)
 	return fd;
 }
 
+static int open_any(const struct koda_op *op, struct stat *ret_st)
+{
+	int fd = sys_openat2(AT_FDCWD, op->text1.ptr, O_PATH,
+			     RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+
+	if (fd >= 0 && fstat(fd, ret_st) < 0)
+		koda_stage2_fail("look at", op->text1.ptr, errno);
+	return fd;
+}
+
 #define RIGHT_MAKE_SOCK (1ULL << 9)
 
+static uint64_t handled; /* rights that the ruleset is about */
 static bool no_sockets;
 
 void koda_lock_no_sockets(void)
@@ -135,20 +145,17 @@ static bool has_host_tree(const struct plan *plan, struct koda_span path)
 	return false;
 }
 
-static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
+static void add_rule(int ruleset, const struct koda_op *op)
 {
 	/* Rights that only make sense for directories are refused on files. */
 	const uint64_t file_rights = 1U << 0 | 1U << 1 | 1U << 2 | 1U << 14;
 	struct sys_landlock_path rule = { .allowed_access = op->n1 & handled };
 	struct stat st;
-	int fd = op->flags & KODA_OP_EXACT
-			 ? open_exact(op)
-			 : sys_openat2(AT_FDCWD, op->text1.ptr, O_PATH,
-				       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd = op->flags & KODA_OP_EXACT ? open_exact(op, &st) : open_any(op, &st);
 
 	if (fd < 0 && errno == ENOENT)
 		return; /* nothing there to grant */
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		koda_stage2_fail("open for Landlock", op->text1.ptr, errno);
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= file_rights;
@@ -164,7 +171,7 @@ static void add_rule(int ruleset, const struct koda_op *op, uint64_t handled)
 }
 
 /* The command's own terminal has a name among those of the host; it may be opened again. */
-static void add_terminal(int ruleset, uint64_t handled)
+static void add_terminal(int ruleset)
 {
 	const uint64_t rights = 1U << 1 | 1U << 2 | 1U << 14 | 1U << 15;
 
@@ -178,7 +185,34 @@ static void add_terminal(int ruleset, uint64_t handled)
 	}
 }
 
-void koda_lock_landlock(const struct plan *plan)
+/* Is this rule about the temporary directory, which is not there before the guardian says so? */
+static bool is_late(const struct plan *plan, const struct koda_op *rule)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_SCRATCH)
+			return op.text1.len == rule->text1.len &&
+			       memcmp(op.text1.ptr, rule->text1.ptr, op.text1.len) == 0;
+	return false;
+}
+
+static void add_rules(const struct plan *plan, int ruleset, bool late)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op)) {
+		if (op.kind != KODA_OP_LANDLOCK || is_late(plan, &op) != late)
+			continue;
+		if (no_sockets && has_host_tree(plan, op.text1))
+			op.n1 &= ~RIGHT_MAKE_SOCK;
+		add_rule(ruleset, &op);
+	}
+}
+
+int koda_lock_rules(const struct plan *plan)
 {
 	long abi = koda_lock_abi();
 	struct sys_landlock_ruleset set;
@@ -198,14 +232,19 @@ void koda_lock_landlock(const struct plan *plan)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0);
 	if (ruleset < 0)
 		koda_stage2_fail("create a Landlock ruleset", "", errno);
-	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
-		if (op.kind == KODA_OP_LANDLOCK) {
-			if (no_sockets && has_host_tree(plan, op.text1))
-				op.n1 &= ~RIGHT_MAKE_SOCK;
-			add_rule(ruleset, &op, set.handled_access_fs);
-		}
-	if (koda_fenced)
-		add_terminal(ruleset, set.handled_access_fs);
+	handled = set.handled_access_fs;
+	add_rules(plan, ruleset, false);
+	return ruleset;
+}
+
+void koda_lock_late_rules(const struct plan *plan, int ruleset)
+{
+	add_rules(plan, ruleset, true);
+	add_terminal(ruleset);
+}
+
+void koda_lock_enter(int ruleset)
+{
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		koda_stage2_fail("enter the Landlock domain", "", errno);
 	(void)close(ruleset);
@@ -256,6 +295,20 @@ int koda_lock_asked(const struct plan *plan)
 	if (fd < 0)
 		koda_stage2_fail("supervise connections, sockets and file modes", "", errno);
 	return fd;
+}
+
+bool koda_lock_same_filters(const struct plan *plan, const struct plan *filters)
+{
+	static const uint32_t kinds[] = { 0, KODA_OP_ASKED };
+	struct koda_op a;
+	struct koda_op b;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!find_filter(plan, kinds[i], &a) || !find_filter(filters, kinds[i], &b) ||
+		    a.text1.len != b.text1.len ||
+		    memcmp(a.text1.ptr, b.text1.ptr, a.text1.len) != 0)
+			return false;
+	return true;
 }
 
 #define RIGHT_REFER (1ULL << 13)

@@ -41,25 +41,25 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	_exit(KODA_STAGE2_FAILED);
 }
 
-struct plan koda_plan_load(void)
+struct plan koda_plan_load(int fd)
 {
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 	struct plan plan;
 	struct stat st;
 	void *map;
 
-	if (fcntl(KODA_STAGE2_PLAN_FD, F_GET_SEALS) != seals || fstat(KODA_STAGE2_PLAN_FD, &st) < 0)
+	if (fcntl(fd, F_GET_SEALS) != seals || fstat(fd, &st) < 0)
 		koda_stage2_fail("the plan is not sealed", "", errno);
 	plan.len = (size_t)st.st_size;
 	if (plan.len == 0 || plan.len > KODA_OP_PLAN_MAX)
 		koda_stage2_fail("the plan has an impossible size", "", 0);
-	map = mmap(NULL, plan.len, PROT_READ, MAP_PRIVATE, KODA_STAGE2_PLAN_FD, 0);
+	map = mmap(NULL, plan.len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		koda_stage2_fail("map the plan", "", errno);
 	plan.bytes = map;
 	if (!koda_ops_are_sound(plan.bytes, plan.len))
 		koda_stage2_fail("the plan is malformed", "", 0);
-	(void)close(KODA_STAGE2_PLAN_FD);
+	(void)close(fd);
 	return plan;
 }
 
@@ -107,11 +107,17 @@ void koda_guard_watch(pid_t init, int pidfd, int bond)
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
 
-	for (;;) {
+	for (int ms = KODA_SWEEP_AFTER_MS;;) {
 		unsigned char number = 0;
+		int n = poll(polled, 2, ms);
 
-		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			break;
+		if (n == 0) {
+			koda_sweep_start();
+			ms = -1;
+			continue;
+		}
 		if (polled[1].revents)
 			return;
 		if (!polled[0].revents)
@@ -153,14 +159,16 @@ static void guard(pid_t init, int pidfd, int bond)
 	/* Init has much to do before it needs what is made here. */
 	if (write(bond, &planned, sizeof(planned)) != (ssize_t)sizeof(planned))
 		koda_stage2_fail("init is gone", "", errno);
-	plan = koda_plan_load();
+	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	koda_check_tell_outside(go.outside);
 	koda_hold_all(&plan);
 	koda_cache_hold(&plan, &go);
 	go.cgroup = koda_cgroup_open(&plan, init);
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
+	koda_sweep_for(&plan);
 	koda_guard_watch(init, pidfd, bond);
+	koda_sweep_stop();
 }
 
 /* Namespaces of our own making. */
@@ -190,14 +198,16 @@ int main(int argc, char **argv)
 	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
 		koda_inside_main();
 	guardian = getpid();
-	tidy_descriptors(bwrap ? KODA_BWRAP_ARGS_FD : KODA_STAGE2_LIFE_FD);
+	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
+	tidy_descriptors(bwrap         ? KODA_BWRAP_ARGS_FD
+			 : koda_fenced ? KODA_STAGE2_FILTERS_FD
+				       : KODA_STAGE2_LIFE_FD);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
-	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
 	if (koda_fenced)
 		koda_fence_guard();
 	else if (bwrap)

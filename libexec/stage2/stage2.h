@@ -39,7 +39,7 @@ void koda_hold_all(const struct plan *plan);
 void koda_hold_undo(void);
 
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
-struct plan koda_plan_load(void);
+struct plan koda_plan_load(int fd);
 
 /* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
 void koda_guard_watch(pid_t init, int pidfd, int bond);
@@ -58,7 +58,8 @@ bool koda_family_end(void (*ended)(pid_t pid, int status));
 void koda_family_kill(void);
 /* Adds up what count says of everything below this process, until that is more than enough. */
 uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough);
-/* How many processes of this user there were before; the kernel counts them with the command's. */
+/* How many processes of this user there are besides the calling one, which becomes the command; the
+ * kernel counts them with the command's. */
 void koda_family_count_others(void);
 uint64_t koda_family_others(void);
 void koda_scratch_make(const struct plan *plan);
@@ -66,6 +67,20 @@ void koda_scratch_make(const struct plan *plan);
 void koda_scratch_adopt(const struct plan *plan);
 /* If there is one. */
 void koda_scratch_remove(void);
+
+/* Removing what commands made (remove.c). A directory, opened even if its mode would not let its
+ * owner; -1 if it is none. */
+int koda_remove_open(int at, const char *name);
+/* Everything in it, as far as it goes by then (UINT64_MAX: in any time); closes fd. */
+void koda_remove_below(int fd, uint64_t until_ms);
+uint64_t koda_remove_now(void);
+
+/* What others left behind (sweep.c). The guardian says which plan tells where to look, starts it
+ * when a command has taken so many milliseconds, and ends it. */
+#define KODA_SWEEP_AFTER_MS 250
+void koda_sweep_for(const struct plan *plan);
+void koda_sweep_start(void);
+void koda_sweep_stop(void);
 
 /* What the guardian has made of the plan on the host, for init to go on with. */
 #define KODA_SLOTS_MAX  16
@@ -88,6 +103,8 @@ void koda_cache_undo(void);
 /* The command's control group (cgroup.c), made by the guardian, which moves init there. False if
  * the plan has none or it cannot be made. */
 bool koda_cgroup_open(const struct plan *plan, pid_t init);
+/* Moves another process there. */
+void koda_cgroup_add(pid_t pid);
 /* Tells the runner which of its limits was reached; true if the kernel ended everything for it. */
 bool koda_cgroup_report(void);
 void koda_cgroup_close(void);
@@ -146,12 +163,19 @@ void koda_lock_limits(const struct plan *plan);
 /* Init does this once for itself and the command, which inherits it. */
 void koda_lock_bounding_set(void);
 void koda_lock_privileges(void);
-void koda_lock_landlock(const struct plan *plan);
+/* Landlock: a ruleset with the plan's rules, then those of a temporary directory and terminal,
+ * which are there later, and then the domain. Whoever has the process's privileges can make the
+ * ruleset. */
+int koda_lock_rules(const struct plan *plan);
+void koda_lock_late_rules(const struct plan *plan, int ruleset);
+void koda_lock_enter(int ruleset);
 /* From now on no socket is to be made in a tree of the host. */
 void koda_lock_no_sockets(void);
 void koda_lock_filter(const struct plan *plan);
 /* The second filter; the descriptor on which calls wait to be answered. */
 int koda_lock_asked(const struct plan *plan);
+/* Are these the filters of the plan? */
+bool koda_lock_same_filters(const struct plan *plan, const struct plan *filters);
 /* Signals, and abstract sockets, only to what this process starts from now on. */
 void koda_lock_scope(bool abstract);
 /* Landlock's version; less than 1 without it. */
@@ -168,8 +192,9 @@ void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
 
-/* Becomes the command (command.c): its first and last part. */
-void koda_command_begin(const struct plan *plan);
+/* Becomes the command (command.c): what no plan changes, what the plan says, the last part. */
+void koda_command_begin(void);
+void koda_command_settle(const struct plan *plan);
 _Noreturn void koda_command_become(const struct plan *plan);
 /* Starts the process that does all of it, and returns when it has become the command, or has not.
  */

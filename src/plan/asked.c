@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -245,37 +246,67 @@ static const struct sock_filter on_setsockopt[] = {
 	ANSWER(REFUSE(EPERM)),
 };
 
+/* What is said to one call. */
+struct word {
+	unsigned int number;
+	const struct sock_filter *part;
+	size_t count;
+};
+
+/* So many are tried one after the other; before them is a test that skips them all. When a filter
+ * is installed the kernel tries every call there is on it, so what is unlisted must be out soon. */
+#define GROUP 8
+
 static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)
 {
 	return koda_buf_add(out, part, count * sizeof(*part));
 }
 
 /* If it is this call, the part answers; else what follows. */
-static int add_part(struct koda_buf *out, unsigned int number, const struct sock_filter *part,
-		    size_t count)
+static int add_word(struct koda_buf *out, const struct word *word)
 {
-	const struct sock_filter test = IS(number, 0, (unsigned char)count);
+	const struct sock_filter test = IS(word->number, 0, (unsigned char)word->count);
 	int r = add(out, &test, 1);
 
-	return r < 0 ? r : add(out, part, count);
+	return r < 0 ? r : add(out, word->part, word->count);
 }
 
-static int add_answer(struct koda_buf *out, unsigned int number, unsigned int action)
+/* Numbers from beyond on are what follows. */
+static int add_group(struct koda_buf *out, const struct word *words, size_t count,
+		     const struct word *beyond)
 {
-	const struct sock_filter answer = ANSWER(action);
+	static const struct sock_filter otherwise = ANSWER(ALLOW);
+	unsigned int size = 1;
+	int r = KODA_OK;
 
-	return add_part(out, number, &answer, 1);
+	for (size_t i = 0; i < count; i++)
+		size += 1 + (unsigned int)words[i].count;
+	if (beyond) {
+		const struct sock_filter skip[] = {
+			{ BPF_JMP | BPF_JGE | BPF_K, 0, 1, beyond->number },
+			{ BPF_JMP | BPF_JA, 0, 0, size },
+		};
+
+		r = add(out, skip, KODA_ARRAY_LEN(skip));
+	}
+	for (size_t i = 0; i < count && r == KODA_OK; i++)
+		r = add_word(out, &words[i]);
+	return r < 0 ? r : add(out, &otherwise, 1);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct word *x = a;
+	const struct word *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 int koda_asked_program(struct koda_buf *out)
 {
 	static const struct sock_filter number = LOAD(nr);
-	static const struct sock_filter otherwise = ANSWER(ALLOW);
-	static const struct {
-		unsigned int number;
-		const struct sock_filter *part;
-		size_t count;
-	} parts[] = {
+	static const struct sock_filter ask = ANSWER(SECCOMP_RET_USER_NOTIF);
+	static const struct word parts[] = {
 #define PART(call, part) { SYS_##call, part, KODA_ARRAY_LEN(part) }
 		PART(socket, on_socket),
 		PART(socketpair, on_socketpair),
@@ -293,13 +324,26 @@ int koda_asked_program(struct koda_buf *out)
 		PART(ioctl, on_ioctl),
 #undef PART
 	};
+	struct sock_filter answers[KODA_ARRAY_LEN(refused)];
+	struct word words[KODA_ARRAY_LEN(parts) + KODA_ARRAY_LEN(asked) + KODA_ARRAY_LEN(refused)];
+	const size_t all = KODA_ARRAY_LEN(words);
+	size_t count = 0;
 	int r = add(out, &number, 1);
 
-	for (size_t i = 0; i < KODA_ARRAY_LEN(parts) && r == KODA_OK; i++)
-		r = add_part(out, parts[i].number, parts[i].part, parts[i].count);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(asked) && r == KODA_OK; i++)
-		r = add_answer(out, asked[i], SECCOMP_RET_USER_NOTIF);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(refused) && r == KODA_OK; i++)
-		r = add_answer(out, refused[i].number, REFUSE(refused[i].error));
-	return r < 0 ? r : add(out, &otherwise, 1);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
+		words[count++] = parts[i];
+	for (size_t i = 0; i < KODA_ARRAY_LEN(asked); i++)
+		words[count++] = (struct word){ asked[i], &ask, 1 };
+	for (size_t i = 0; i < KODA_ARRAY_LEN(refused); i++) {
+		answers[i] = (struct sock_filter)ANSWER(REFUSE(refused[i].error));
+		words[count++] = (struct word){ refused[i].number, &answers[i], 1 };
+	}
+	qsort(words, all, sizeof(*words), by_number);
+	for (size_t i = 0; i < all && r == KODA_OK; i += GROUP) {
+		size_t next = i + GROUP;
+
+		r = add_group(out, words + i, next < all ? GROUP : all - i,
+			      next < all ? words + next : NULL);
+	}
+	return r;
 }

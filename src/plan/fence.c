@@ -94,6 +94,27 @@ static int add_filter(struct koda_plan *plan, struct koda_span program, uint32_t
 	return koda_plan_add(plan, &op, NULL, err);
 }
 
+/* The same for every plan. */
+static int plan_filters(struct koda_plan *plan, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf asked = KODA_BUF_INIT(65536);
+	int r = add_filter(plan, koda_filter_program(), 0, err);
+
+	if (r == KODA_OK && koda_asked_program(&asked) < 0)
+		r = koda_fail_nomem(err);
+	if (r == KODA_OK)
+		r = add_filter(plan, koda_buf_span(&asked), KODA_OP_ASKED, err);
+	return r;
+}
+
+int koda_plan_fence_filters(struct koda_buf *out, struct koda_error *err)
+{
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
+	int r = plan_filters(&plan, err);
+
+	return r < 0 ? r : koda_plan_encode(&plan, out, err);
+}
+
 /* Places where the user could write if nothing kept the command from it. */
 static int plan_canaries(struct koda_plan *plan, const struct koda_plan_request *request,
 			 struct koda_error *err)
@@ -120,7 +141,6 @@ static int plan_canaries(struct koda_plan *plan, const struct koda_plan_request 
 int koda_plan_fence(struct koda_plan *plan, const struct koda_plan_request *request,
 		    struct koda_error *err)
 {
-	koda_auto_buf struct koda_buf asked = KODA_BUF_INIT(65536);
 	int r = plan_scratch(plan, request, err);
 
 	if (koda_rules_write(request->rules, "/", 1).answer == KODA_ALLOW)
@@ -135,11 +155,7 @@ int koda_plan_fence(struct koda_plan *plan, const struct koda_plan_request *requ
 	if (r == KODA_OK)
 		r = koda_plan_limits(plan, request, err);
 	if (r == KODA_OK)
-		r = add_filter(plan, koda_filter_program(), 0, err);
-	if (r == KODA_OK && koda_asked_program(&asked) < 0)
-		r = koda_fail_nomem(err);
-	if (r == KODA_OK)
-		r = add_filter(plan, koda_buf_span(&asked), KODA_OP_ASKED, err);
+		r = plan_filters(plan, err);
 	if (r == KODA_OK)
 		r = plan_canaries(plan, request, err);
 	if (r == KODA_OK)

@@ -48,6 +48,8 @@ struct pass {
 	struct cutter *c;
 	bool (*may)(const struct cutter *c, struct koda_span path);
 	uint64_t rights;
+	struct koda_span above; /* borrowed from candidates: last asked about by may_above */
+	bool above_allowed;
 	struct edge *edges; /* owned */
 	size_t count;
 	struct koda_set rim;
@@ -58,11 +60,13 @@ struct pass {
  * the project's own in them. */
 static bool is_closed(const struct cutter *c, struct koda_span path)
 {
+	if (!koda_plan_is_own(path))
+		return false;
 	for (struct koda_span up = path; up.len > 1 && koda_plan_is_own(up);
 	     up = koda_plan_parent(up))
 		if (koda_set_find(&c->shown, up) != KODA_SET_NONE)
 			return false;
-	return koda_plan_is_own(path);
+	return true;
 }
 
 static bool may_read(const struct cutter *c, struct koda_span path)
@@ -72,12 +76,17 @@ static bool may_read(const struct cutter *c, struct koda_span path)
 }
 
 /* A cache that cannot be copied on write is the host's, and stays as it is. */
-static bool may_write(const struct cutter *c, struct koda_span path)
+static bool is_granted(const struct cutter *c, struct koda_span path)
 {
 	struct koda_verdict v = koda_rules_write(c->request->rules, path.ptr, path.len);
 
-	return v.answer == KODA_ALLOW && v.why != KODA_WHY_CACHE && !is_closed(c, path) &&
-	       koda_set_find(&c->sockets, path) == KODA_SET_NONE && may_read(c, path);
+	return v.answer == KODA_ALLOW && v.why != KODA_WHY_CACHE;
+}
+
+static bool may_write(const struct cutter *c, struct koda_span path)
+{
+	return is_granted(c, path) && koda_set_find(&c->sockets, path) == KODA_SET_NONE &&
+	       may_read(c, path);
 }
 
 static int look_at(const struct cutter *c, struct koda_span path, struct koda_look *ret_look)
@@ -138,9 +147,8 @@ static int find_candidates(struct cutter *c)
 	}
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
 		struct koda_span path = koda_set_get(marked, i);
-		struct koda_verdict v = koda_rules_write(c->request->rules, path.ptr, path.len);
 
-		r = add_candidate(c, path, v.answer == KODA_ALLOW && v.why != KODA_WHY_CACHE);
+		r = add_candidate(c, path, koda_plan_is_own(path) && is_granted(c, path));
 	}
 	return r;
 }
@@ -162,6 +170,21 @@ static int add_rim(struct pass *pass, const struct edge *edge)
 	return r < 0 ? koda_fail_room(pass->c->err, r, "the list of directories") : KODA_OK;
 }
 
+/* May what is above path be? Rules come directory by directory, and mostly the one before asked. */
+static bool may_above(struct pass *pass, struct koda_span path)
+{
+	struct koda_span above = koda_plan_parent(path);
+
+	if (path.len <= 1)
+		return false;
+	if (!pass->above.ptr || above.len != pass->above.len ||
+	    memcmp(above.ptr, pass->above.ptr, above.len) != 0) {
+		pass->above = above;
+		pass->above_allowed = pass->may(pass->c, above);
+	}
+	return pass->above_allowed;
+}
+
 static int find_edges(struct pass *pass)
 {
 	const struct cutter *c = pass->c;
@@ -172,10 +195,9 @@ static int find_edges(struct pass *pass)
 		return koda_fail_nomem(c->err);
 	for (size_t i = 0; i < c->candidates.count && r == KODA_OK; i++) {
 		struct edge edge = { .path = koda_set_get(&c->candidates, i) };
-		bool above = edge.path.len > 1 && pass->may(c, koda_plan_parent(edge.path));
 
 		edge.allowed = pass->may(c, edge.path);
-		if (edge.allowed == above)
+		if (edge.allowed == may_above(pass, edge.path))
 			continue;
 		r = look_at(c, edge.path, &edge.look);
 		if (r < 0 || edge.look.thing == KODA_THING_MISSING)
@@ -193,21 +215,25 @@ static int grant_entries(struct pass *pass, const char *dir)
 	struct cutter *c = pass->c;
 	const struct koda_world *world = c->request->world;
 	koda_auto_strv struct koda_strv names = KODA_STRV_INIT;
+	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(SIZE_MAX / 2);
+	size_t start;
 	int r = world->list(world->ctx, dir, GRANTS_MAX, &names, c->err);
 
+	if (r == KODA_OK && koda_buf_addf(&path, "%s/", dir[1] ? dir : "") < 0)
+		return koda_fail_nomem(c->err);
+	start = path.len;
 	for (size_t i = 0; i < names.len && r == KODA_OK; i++) {
-		koda_auto_free char *path = NULL;
 		struct koda_look look;
 
-		r = koda_path_join(dir, names.items[i], &path, c->err);
-		if (r < 0)
-			break;
-		if (koda_set_find(&pass->rim, koda_span_of(path)) != KODA_SET_NONE ||
-		    !pass->may(c, koda_span_of(path)))
+		path.len = start;
+		if (koda_buf_add(&path, names.items[i], strlen(names.items[i])) < 0)
+			return koda_fail_nomem(c->err);
+		if (koda_set_find(&pass->rim, koda_buf_span(&path)) != KODA_SET_NONE ||
+		    !pass->may(c, koda_buf_span(&path)))
 			continue;
-		r = look_at(c, koda_span_of(path), &look);
+		r = look_at(c, koda_buf_span(&path), &look);
 		if (r == KODA_OK)
-			r = grant(c, koda_span_of(path), &look, pass->rights);
+			r = grant(c, koda_buf_span(&path), &look, pass->rights);
 	}
 	return r;
 }

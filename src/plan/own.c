@@ -34,12 +34,12 @@ const char *koda_plan_own_dir(size_t i)
 
 bool koda_plan_is_own(struct koda_span path)
 {
-	bool own = koda_path_covers(koda_span_of("/dev"), path) ||
-		   koda_path_covers(koda_span_of("/proc"), path);
+	const char *dir;
 
-	for (size_t i = 0; i < KODA_ARRAY_LEN(private_dirs); i++)
-		own = own || koda_path_covers(koda_span_of(private_dirs[i].path), path);
-	return own;
+	for (size_t i = 0; (dir = koda_plan_own_dir(i)); i++)
+		if (koda_path_covers(koda_span_of(dir), path))
+			return true;
+	return false;
 }
 
 bool koda_plan_is_all_own(struct koda_span path)

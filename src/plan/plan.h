@@ -155,6 +155,8 @@ KODA_CHECK int koda_plan_command(struct koda_plan *plan, const struct koda_plan_
  * (fragment.c). Fails: as koda_plan_make; LIMIT if that takes too many rules. */
 KODA_CHECK int koda_plan_fence(struct koda_plan *plan, const struct koda_plan_request *request,
 			       struct koda_error *err);
+/* Its filters alone, which are the same for every request, as an encoded plan. */
+KODA_CHECK int koda_plan_fence_filters(struct koda_buf *out, struct koda_error *err);
 KODA_CHECK int koda_plan_fragments(struct koda_plan *plan, const struct koda_plan_request *request,
 				   struct koda_error *err);
 

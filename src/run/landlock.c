@@ -135,13 +135,21 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	char *const argv[] = { name, mode, NULL };
 	char *const none[] = { NULL };
 	const struct koda_ends *ends = &launcher->ends;
-	int r = koda_fd_memory("koda-plan", &launcher->plan_fd, err);
-	struct koda_fdmap give[6] = { { launcher->plan_fd, KODA_STAGE2_PLAN_FD },
-				      { ends->status[1], KODA_STAGE2_STATUS_FD },
-				      { ends->life[1], KODA_STAGE2_LIFE_FD } };
+	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
+	koda_auto_fd int filters = -1;
+	struct koda_fdmap give[7];
+	int r = koda_plan_fence_filters(&bytes, err);
 
+	if (r == KODA_OK)
+		r = koda_fd_sealed("koda-filters", bytes.ptr, bytes.len, &filters, err);
+	if (r == KODA_OK)
+		r = koda_fd_memory("koda-plan", &launcher->plan_fd, err);
 	for (int i = 0; i < 3; i++)
-		give[3 + i] = (struct koda_fdmap){ ends->stream[i][1], i };
+		give[i] = (struct koda_fdmap){ ends->stream[i][1], i };
+	give[3] = (struct koda_fdmap){ launcher->plan_fd, KODA_STAGE2_PLAN_FD };
+	give[4] = (struct koda_fdmap){ ends->status[1], KODA_STAGE2_STATUS_FD };
+	give[5] = (struct koda_fdmap){ ends->life[1], KODA_STAGE2_LIFE_FD };
+	give[6] = (struct koda_fdmap){ filters, KODA_STAGE2_FILTERS_FD };
 	if (r == KODA_OK)
 		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" LAUNCHER, argv, none, give,
 				    KODA_ARRAY_LEN(give), err);
