@@ -188,7 +188,9 @@ int main(int argc, char **argv)
 	sigset_t all;
 
 	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
-		koda_inside_main();
+		koda_inside_main(false);
+	if (strcmp(part, KODA_STAGE2_VIEWER) == 0)
+		koda_inside_main(true);
 	guardian = getpid();
 	tidy_descriptors(bwrap ? KODA_BWRAP_ARGS_FD : KODA_STAGE2_LIFE_FD);
 	(void)sigfillset(&all);
