@@ -31,6 +31,8 @@
 
 #include "inside.h"
 
+#define STACK_SIZE ((size_t)64 << 10)
+
 /* Above every number that bubblewrap is given on purpose. */
 #define PARKED (KODA_INSIDE_NOTHING + KODA_NOTHING_MAX)
 
@@ -39,10 +41,14 @@ struct told {
 	char *part; /* of the first process inside */
 	int plan;
 	int args;
+	int errors;
+	int bond;
 	int files[KODA_FILES_MAX]; /* with contents */
 	int file_count;
 	int nothing; /* how many without */
 };
+
+static pid_t ending; /* bubblewrap that is to be waited for */
 
 struct started {
 	pid_t pid;  /* bubblewrap itself, which outlives what is inside */
@@ -74,8 +80,8 @@ static void leave_mounts(void)
 		koda_stage2_fail("make the mounts private", "/", errno);
 }
 
-/* The forked process becomes bubblewrap. */
-static _Noreturn void become_bubblewrap(const struct told *told, int errors, int bond)
+/* The new process becomes bubblewrap. */
+static _Noreturn void become_bubblewrap(const struct told *told)
 {
 	static char name[] = "bwrap";
 	static char option[] = "--args";
@@ -90,10 +96,10 @@ static _Noreturn void become_bubblewrap(const struct told *told, int errors, int
 	_Static_assert(KODA_INSIDE_ARGS == 10 && KODA_INSIDE_SELF == 9, "as in the arguments");
 	leave_mounts();
 	from[0] = from[1] = nothing;
-	from[2] = park(errors);
+	from[2] = park(told->errors);
 	from[KODA_INSIDE_PLAN] = park(told->plan);
 	from[KODA_INSIDE_STATUS] = park(KODA_STAGE2_STATUS_FD);
-	from[KODA_INSIDE_BOND] = park(bond);
+	from[KODA_INSIDE_BOND] = park(told->bond);
 	for (int i = 0; i < 3; i++)
 		from[KODA_INSIDE_STREAMS + i] = park(i);
 	from[KODA_INSIDE_SELF] = park(open("/proc/self/exe", O_PATH | O_CLOEXEC));
@@ -117,21 +123,27 @@ static int make_memory(const char *name)
 	return fd;
 }
 
-static struct started start(const struct told *told)
+static int become(void *context)
 {
+	become_bubblewrap(context);
+}
+
+/* Until it is executed it lives in our memory, on a stack of its own: there is nothing to copy. */
+static struct started start(struct told *told)
+{
+	static char stack[STACK_SIZE] __attribute__((aligned(16)));
 	struct started started;
 	int bond[2];
 	const int on = 1;
 
-	started.errors = make_memory("koda-errors");
+	told->errors = started.errors = make_memory("koda-errors");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, bond) < 0 ||
 	    setsockopt(bond[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		koda_stage2_fail("make a channel to bubblewrap", "", errno);
-	started.pid = fork();
+	told->bond = bond[1];
+	started.pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, told);
 	if (started.pid < 0)
 		koda_stage2_fail("start bubblewrap", "", errno);
-	if (started.pid == 0)
-		become_bubblewrap(told, started.errors, bond[1]);
 	(void)close(bond[1]);
 	started.bond = bond[0];
 	return started;
@@ -174,14 +186,19 @@ static bool has_changed(const struct plan *plan)
 	return false;
 }
 
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Bubblewrap's own words, the first line of them. */
 static _Noreturn void tell_failure(const struct started *started, const struct plan *plan)
 {
 	char text[192];
 	ssize_t n;
 
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	wait_for(started->pid);
 	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
@@ -267,8 +284,14 @@ static void watch(int pidfd, int bond)
 static void end(const struct started *started)
 {
 	(void)kill(started->pid, SIGKILL);
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	ending = started->pid;
+}
+
+void koda_bwrap_end(void)
+{
+	if (ending > 0)
+		wait_for(ending);
+	ending = 0;
 }
 
 /* Once more, with all that bubblewrap can be told: nobody inside may mount. */
@@ -276,23 +299,25 @@ static struct met start_again(struct started *started, struct met met, const str
 			      int plan_fd)
 {
 	struct pollfd ended = { .fd = met.pidfd, .events = POLLIN };
-	const struct told told = tell_view(plan, plan_fd);
+	struct told told = tell_view(plan, plan_fd);
 
 	(void)syscall(SYS_pidfd_send_signal, met.pidfd, SIGKILL, NULL, 0);
-	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
-		;
 	end(started);
-	(void)close(met.pidfd);
 	(void)close(started->bond);
 	(void)close(started->errors);
 	*started = start(&told);
 	for (int i = 0; i < told.file_count; i++)
 		(void)close(told.files[i]);
+	/* What has been in the way of nobody meanwhile. */
+	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
+		;
+	koda_bwrap_end();
+	(void)close(met.pidfd);
 	return meet(started, plan);
 }
 
-/* From the plan to the end of the command. */
-static void guard(struct started *started)
+/* From the plan to the end of the command. True if everything inside has ended. */
+static bool guard(struct started *started)
 {
 	int plan_fd = park(KODA_STAGE2_PLAN_FD); /* loading closes it */
 	const struct plan plan = koda_plan_load();
@@ -311,22 +336,25 @@ static void guard(struct started *started)
 		(void)close(fd);
 	(void)close(plan_fd);
 	if (met.pidfd < 0)
-		return;
+		return false;
 	go.cgroup = koda_cgroup_open(&plan, met.pid);
-	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
-		watch(met.pidfd, started->bond);
+	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
+		return false;
+	watch(met.pidfd, started->bond);
+	return true;
 }
 
 void koda_bwrap_guard(void)
 {
 	static char part[] = KODA_STAGE2_INSIDE;
-	const struct told told = { .part = part,
-				   .plan = KODA_STAGE2_PLAN_FD,
-				   .args = KODA_BWRAP_START_FD };
+	struct told told = { .part = part,
+			     .plan = KODA_STAGE2_PLAN_FD,
+			     .args = KODA_BWRAP_START_FD };
 	struct started started = start(&told);
+	bool ended = koda_guardian_wait_for_plan() && guard(&started);
 
-	if (koda_guardian_wait_for_plan())
-		guard(&started);
 	/* Whatever was inside has ended, or never began and goes with it. */
 	end(&started);
+	if (!ended)
+		koda_bwrap_end();
 }

@@ -122,6 +122,7 @@ static struct go take_view(struct plan *ret_plan, bool locked)
 	refuse_unmade(ret_plan);
 	if (locked) {
 		tighten_view();
+		koda_lock_bounding_set();
 	} else {
 		koda_check_open_view();
 		koda_lock_no_sockets();

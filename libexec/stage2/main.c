@@ -213,5 +213,6 @@ int main(int argc, char **argv)
 	koda_cache_undo();
 	koda_hold_undo();
 	koda_scratch_remove();
+	koda_bwrap_end();
 	return 0;
 }

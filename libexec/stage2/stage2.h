@@ -105,6 +105,8 @@ _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, b
  * come, and the first process inside. made: bubblewrap has made the view, too. */
 bool koda_guardian_wait_for_plan(void);
 void koda_bwrap_guard(void);
+/* Waits for bubblewrap itself, if there is one left, which has nothing to do with the host. */
+void koda_bwrap_end(void);
 _Noreturn void koda_inside_main(bool made);
 /* The view must be the one that the plan describes, whoever made it (inspect.c). */
 void koda_inspect_view(const struct plan *plan);
@@ -113,7 +115,7 @@ void koda_inspect_view(const struct plan *plan);
  * the view in which every mount is locked to what it covers. */
 void koda_user_map(uid_t uid, gid_t gid);
 void koda_user_seclude(uid_t uid, gid_t gid);
-/* The same, but false if this process may not. */
+/* The same, but false if this process may not; and all capabilities can still be had. */
 bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The network namespace (net.c), with nothing but a loopback device. */
