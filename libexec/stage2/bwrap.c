@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-49. The guardian where bubblewrap makes the namespaces. It reserves the protected names first,
- * so that bubblewrap finds every mount point it is told of; it starts bubblewrap by the descriptor
- * that the runner looked at, with no environment, and in a mount namespace that follows no other if
- * it may make one. What bubblewrap says goes to the runner if it fails, and never to the command's
- * streams.
+ * T-49. The guardian where bubblewrap makes the namespaces. It starts bubblewrap before there is a
+ * plan, by the descriptor that the runner looked at, with no environment, and in a mount namespace
+ * that follows no other if it may make one. What bubblewrap says goes to the runner if it fails,
+ * and never to the command's streams.
  *
  * The first process inside is ours again. Its number is learnt from the kernel, by the credentials
  * of its first message; from then on it is held by a pidfd, and when that says that it has ended,
- * everything in its pid namespace has.
+ * everything in its pid namespace has. Its first word says whether it can make the view; if not,
+ * another bubblewrap is started and told to, now that every mount point is reserved.
  */
 #include "stage2.h"
 
@@ -31,15 +31,29 @@
 
 #include "inside.h"
 
+#define STACK_SIZE ((size_t)64 << 10)
+
 /* Above every number that bubblewrap is given on purpose. */
 #define PARKED (KODA_INSIDE_NOTHING + KODA_NOTHING_MAX)
+
+/* What bubblewrap is started with. */
+struct told {
+	char *part; /* of the first process inside */
+	int plan;
+	int args;
+	int errors;
+	int bond;
+	int files[KODA_FILES_MAX]; /* with contents */
+	int file_count;
+	int nothing; /* how many without */
+};
+
+static pid_t ending; /* bubblewrap that is to be waited for */
 
 struct started {
 	pid_t pid;  /* bubblewrap itself, which outlives what is inside */
 	int bond;   /* to the first process inside */
 	int errors; /* what bubblewrap says */
-	int args;   /* what it is told, and its end */
-	int files[KODA_FILES_MAX];
 };
 
 /* Out of the way of the numbers that are about to be given out. */
@@ -66,15 +80,14 @@ static void leave_mounts(void)
 		koda_stage2_fail("make the mounts private", "/", errno);
 }
 
-/* The forked process becomes bubblewrap. */
-static _Noreturn void become_bubblewrap(const struct started *started, int plan, int bond, int args)
+/* The new process becomes bubblewrap. */
+static _Noreturn void become_bubblewrap(const struct told *told)
 {
 	static char name[] = "bwrap";
 	static char option[] = "--args";
 	static char args_number[] = "10";
 	static char self[] = "/proc/self/fd/9";
-	static char part[] = KODA_STAGE2_INSIDE;
-	char *const argv[] = { name, option, args_number, self, part, NULL };
+	char *const argv[] = { name, option, args_number, self, told->part, NULL };
 	char *const envp[] = { NULL };
 	int program = park(KODA_BWRAP_PROGRAM_FD);
 	int nothing = park(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -83,19 +96,19 @@ static _Noreturn void become_bubblewrap(const struct started *started, int plan,
 	_Static_assert(KODA_INSIDE_ARGS == 10 && KODA_INSIDE_SELF == 9, "as in the arguments");
 	leave_mounts();
 	from[0] = from[1] = nothing;
-	from[2] = park(started->errors);
-	from[KODA_INSIDE_PLAN] = park(plan);
+	from[2] = park(told->errors);
+	from[KODA_INSIDE_PLAN] = park(told->plan);
 	from[KODA_INSIDE_STATUS] = park(KODA_STAGE2_STATUS_FD);
-	from[KODA_INSIDE_BOND] = park(bond);
+	from[KODA_INSIDE_BOND] = park(told->bond);
 	for (int i = 0; i < 3; i++)
 		from[KODA_INSIDE_STREAMS + i] = park(i);
 	from[KODA_INSIDE_SELF] = park(open("/proc/self/exe", O_PATH | O_CLOEXEC));
-	from[KODA_INSIDE_ARGS] = park(args);
-	for (int i = 0; i < KODA_FILES_MAX; i++)
-		from[KODA_INSIDE_FILES + i] = park(started->files[i]);
-	for (int i = 0; i < KODA_INSIDE_NOTHING; i++)
+	from[KODA_INSIDE_ARGS] = park(told->args);
+	for (int i = 0; i < told->file_count; i++)
+		from[KODA_INSIDE_FILES + i] = park(told->files[i]);
+	for (int i = 0; i < KODA_INSIDE_FILES + told->file_count; i++)
 		place(from[i], i);
-	for (int i = 0; i < KODA_NOTHING_MAX; i++)
+	for (int i = 0; i < told->nothing; i++)
 		place(nothing, KODA_INSIDE_NOTHING + i);
 	(void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
 	koda_stage2_fail("execute bubblewrap", "", errno);
@@ -110,68 +123,53 @@ static int make_memory(const char *name)
 	return fd;
 }
 
-/* Before there is a plan: until it has its arguments, bubblewrap gets ready and waits. */
-static struct started start(int plan)
+static int become(void *context)
 {
+	become_bubblewrap(context);
+}
+
+/* Until it is executed it lives in our memory, on a stack of its own: there is nothing to copy. */
+static struct started start(struct told *told)
+{
+	static char stack[STACK_SIZE] __attribute__((aligned(16)));
 	struct started started;
 	int bond[2];
-	int args[2];
 	const int on = 1;
 
-	started.errors = make_memory("koda-errors");
-	for (int i = 0; i < KODA_FILES_MAX; i++)
-		started.files[i] = make_memory("koda-data");
+	told->errors = started.errors = make_memory("koda-errors");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, bond) < 0 ||
-	    setsockopt(bond[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-	    pipe2(args, O_CLOEXEC) < 0)
+	    setsockopt(bond[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		koda_stage2_fail("make a channel to bubblewrap", "", errno);
-	started.pid = fork();
+	told->bond = bond[1];
+	started.pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, told);
 	if (started.pid < 0)
 		koda_stage2_fail("start bubblewrap", "", errno);
-	if (started.pid == 0)
-		become_bubblewrap(&started, plan, bond[1], args[0]);
 	(void)close(bond[1]);
-	(void)close(args[0]);
 	started.bond = bond[0];
-	started.args = args[1];
 	return started;
 }
 
-/* The contents of files, then the arguments: the first of them, or those behind the empty one. If
- * bubblewrap is gone, that is noticed elsewhere. */
-static void instruct(const struct started *started, const struct plan *plan, bool all)
+/* The whole view: its arguments, and contents for what they have descriptors for. */
+static struct told tell_view(const struct plan *plan, int plan_fd)
 {
-	const off_t len = lseek(KODA_BWRAP_ARGS_FD, 0, SEEK_END);
-	char *args = malloc((size_t)(len > 0 ? len : 0) + 2);
+	static char part[] = KODA_STAGE2_VIEWER;
+	struct told told = { .part = part, .plan = plan_fd, .args = KODA_BWRAP_ARGS_FD };
 	struct koda_op op;
 	size_t at = 0;
-	size_t first;
-	int file = 0;
 
 	while (koda_ops_next(plan->bytes, &at, &op)) {
+		int fd;
+
+		told.nothing += koda_bwrap_masks_file(&op) && told.nothing < KODA_NOTHING_MAX;
 		if (op.kind != KODA_OP_FILE)
 			continue;
-		if (file == KODA_FILES_MAX || pwrite(started->files[file], op.text2.ptr,
-						     op.text2.len, 0) != (ssize_t)op.text2.len)
+		fd = make_memory("koda-data");
+		if (told.file_count == KODA_FILES_MAX ||
+		    pwrite(fd, op.text2.ptr, op.text2.len, 0) != (ssize_t)op.text2.len)
 			koda_stage2_fail("keep the contents of a file", op.text1.ptr, errno);
-		file++;
+		told.files[told.file_count++] = fd;
 	}
-	if (len <= 0 || !args || pread(KODA_BWRAP_ARGS_FD, args, (size_t)len, 0) != len)
-		koda_stage2_fail("read the arguments", "", errno);
-	args[len] = args[len + 1] = '\0';
-	for (first = 0; args[first];)
-		first += strlen(args + first) + 1;
-	at = all ? first + 1 : 0;
-	first = all ? (size_t)len : first;
-	while (at < first) {
-		ssize_t n = write(started->args, args + at, first - at);
-
-		if (n <= 0)
-			break;
-		at += (size_t)n;
-	}
-	free(args);
-	(void)close(started->args);
+	return told;
 }
 
 /* Has something gone that bubblewrap was to hide? Sockets come and go. */
@@ -188,14 +186,19 @@ static bool has_changed(const struct plan *plan)
 	return false;
 }
 
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Bubblewrap's own words, the first line of them. */
 static _Noreturn void tell_failure(const struct started *started, const struct plan *plan)
 {
 	char text[192];
 	ssize_t n;
 
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	wait_for(started->pid);
 	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
@@ -281,8 +284,14 @@ static void watch(int pidfd, int bond)
 static void end(const struct started *started)
 {
 	(void)kill(started->pid, SIGKILL);
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	ending = started->pid;
+}
+
+void koda_bwrap_end(void)
+{
+	if (ending > 0)
+		wait_for(ending);
+	ending = 0;
 }
 
 /* Once more, with all that bubblewrap can be told: nobody inside may mount. */
@@ -290,52 +299,62 @@ static struct met start_again(struct started *started, struct met met, const str
 			      int plan_fd)
 {
 	struct pollfd ended = { .fd = met.pidfd, .events = POLLIN };
+	struct told told = tell_view(plan, plan_fd);
 
 	(void)syscall(SYS_pidfd_send_signal, met.pidfd, SIGKILL, NULL, 0);
-	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
-		;
 	end(started);
-	(void)close(met.pidfd);
 	(void)close(started->bond);
 	(void)close(started->errors);
-	*started = start(plan_fd);
-	instruct(started, plan, true);
+	*started = start(&told);
+	for (int i = 0; i < told.file_count; i++)
+		(void)close(told.files[i]);
+	/* What has been in the way of nobody meanwhile. */
+	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
+		;
+	koda_bwrap_end();
+	(void)close(met.pidfd);
 	return meet(started, plan);
 }
 
-/* From the plan to the end of the command. */
-static void guard(struct started *started)
+/* From the plan to the end of the command. True if everything inside has ended. */
+static bool guard(struct started *started)
 {
 	int plan_fd = park(KODA_STAGE2_PLAN_FD); /* loading closes it */
 	const struct plan plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
-	struct inside_go go = { .rest = true };
+	struct go go = { .cgroup = false };
 	struct met met;
 
+	/* Caches are empty, whoever makes the view. */
+	memset(go.slot, -1, sizeof(go.slot));
+	koda_check_tell_outside(go.outside);
 	koda_hold_all(&plan);
-	instruct(started, &plan, false);
 	met = meet(started, &plan);
-	if (met.pidfd >= 0 && met.word != INSIDE_LOCKED) {
+	if (met.pidfd >= 0 && met.word != INSIDE_LOCKED)
 		met = start_again(started, met, &plan, plan_fd);
-		go.rest = false;
-	}
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	(void)close(plan_fd);
 	if (met.pidfd < 0)
-		return;
+		return false;
 	go.cgroup = koda_cgroup_open(&plan, met.pid);
-	koda_check_tell_outside(go.outside);
-	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) == (ssize_t)sizeof(go))
-		watch(met.pidfd, started->bond);
+	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
+		return false;
+	watch(met.pidfd, started->bond);
+	return true;
 }
 
 void koda_bwrap_guard(void)
 {
-	struct started started = start(KODA_STAGE2_PLAN_FD);
+	static char part[] = KODA_STAGE2_INSIDE;
+	struct told told = { .part = part,
+			     .plan = KODA_STAGE2_PLAN_FD,
+			     .args = KODA_BWRAP_START_FD };
+	struct started started = start(&told);
+	bool ended = koda_guardian_wait_for_plan() && guard(&started);
 
-	if (koda_guardian_wait_for_plan())
-		guard(&started);
 	/* Whatever was inside has ended, or never began and goes with it. */
 	end(&started);
+	if (!ended)
+		koda_bwrap_end();
 }

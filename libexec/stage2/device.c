@@ -59,7 +59,23 @@ static void make_links(int dev)
 		koda_stage2_fail("make a directory in /dev", "", errno);
 }
 
-void koda_device_prepare(void)
+/* The one that is there, with whatever covers parts of it; nobody's mounts follow into it. */
+static int clone_proc(void)
+{
+	int fd = koda_tree_open("/proc");
+	int tree = fd < 0 ? -1
+			  : sys_open_tree(fd, "",
+					  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+						  AT_RECURSIVE);
+
+	if (tree < 0)
+		koda_stage2_fail("clone the tree at", "/proc", errno);
+	koda_tree_set(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, 0, "/proc");
+	(void)close(fd);
+	return tree;
+}
+
+void koda_device_prepare(bool has_proc)
 {
 	static const char *const pts_options[][2] = { { "mode", "620" },
 						      { "ptmxmode", "666" },
@@ -70,8 +86,11 @@ void koda_device_prepare(void)
 	make_links(dev_tree);
 	pts_tree = koda_tree_make("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
 				  "/dev/pts");
-	proc_tree = koda_tree_make(
-		"proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/proc");
+	proc_tree =
+		has_proc ? clone_proc()
+			 : koda_tree_make("proc", NULL,
+					  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+					  "/proc");
 }
 
 /* Nobody else has been in there: no walk is needed. */

@@ -90,7 +90,7 @@ static void prepare(uid_t user, gid_t group)
 {
 	tie_to_guardian();
 	koda_user_map(user, group);
-	koda_view_prepare();
+	koda_view_prepare(false);
 	koda_net_make();
 	if (sethostname("koda", 4) < 0)
 		koda_stage2_fail("set the host name", "", errno);

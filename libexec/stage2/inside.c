@@ -4,14 +4,16 @@
  * view is compared with the plan, mount by mount, before anything else is done, and the command
  * checks itself as in every sandbox.
  *
- * Where it may, it makes what bubblewrap was not told to make: what lies in trees that others can
- * change meanwhile, in which bubblewrap would follow links and make files.
+ * Where it may, it makes the view itself, as init does in a sandbox of our own, in a user namespace
+ * that gives it the right to: it holds on to what it mounts, while bubblewrap would follow links
+ * and make files in trees that others can change meanwhile. Nobody but bubblewrap could mount
+ * /proc, which belongs to the namespace of processes; that one is kept.
  *
- * T-34. Where it may, it moves into a copy of the view that belongs to another user namespace, as
- * init does in a sandbox of our own. Where it may not, descriptors of this view must not leave it:
- * no socket can then be made in a tree of the host, which is where commands of two sandboxes could
- * meet. (Network namespaces keep them from meeting by abstract names, masks from the host's own
- * sockets.)
+ * T-34. Then it moves into a copy of the view that belongs to one more user namespace, as init
+ * does. Where it may not mount, bubblewrap has made the view, and descriptors of it must not leave
+ * it: no socket can then be made in a tree of the host, which is where commands of two sandboxes
+ * could meet. (Network namespaces keep them from meeting by abstract names, masks from the host's
+ * own sockets.)
  */
 #include "inside.h"
 
@@ -42,15 +44,23 @@ static void take_descriptors(void)
 		       "as everywhere in the launcher");
 }
 
-/* The guardian learns who we are, and tells what is outside. */
-static struct inside_go meet_guardian(bool locked)
+/* The guardian learns who we are. */
+static void greet_guardian(bool locked)
 {
 	const unsigned char here = locked ? INSIDE_LOCKED : INSIDE_OPEN;
-	struct inside_go go;
 
-	if (send(KODA_INSIDE_BOND, &here, 1, MSG_NOSIGNAL) != 1 ||
-	    recv(KODA_INSIDE_BOND, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
+	if (send(KODA_INSIDE_BOND, &here, 1, MSG_NOSIGNAL) != 1)
 		_exit(KODA_STAGE2_FAILED); /* it is gone */
+}
+
+/* It has done its part of the plan, and tells what is outside. If we are of no use, it ends us. */
+static struct go wait_for_guardian(void)
+{
+	struct go go;
+
+	if (recv(KODA_INSIDE_BOND, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
+		_exit(KODA_STAGE2_FAILED);
+	koda_check_take_outside(go.outside);
 	return go;
 }
 
@@ -86,20 +96,46 @@ static void refuse_unmade(const struct plan *plan)
 	}
 }
 
-/* The rest of the view, and then a copy of it in which that is locked too. */
-static void complete_view(const struct plan *plan, uid_t user, gid_t group)
+/* The view, and then a copy of it in which it is locked. */
+static struct go make_view(struct plan *ret_plan, uid_t user, gid_t group)
 {
-	koda_view_complete(plan);
+	struct go go;
+
+	koda_view_prepare(true); /* the guardian has something to do meanwhile */
+	go = wait_for_guardian();
+	*ret_plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
+	koda_view_begin(ret_plan);
+	koda_view_build(ret_plan, &go);
+	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
+		koda_stage2_fail("close descriptors", "", errno);
 	koda_check_remember_view();
 	koda_user_seclude(user, group);
+	return go;
 }
 
-_Noreturn void koda_inside_main(void)
+/* The view is there. */
+static struct go take_view(struct plan *ret_plan, bool locked)
+{
+	struct go go = wait_for_guardian();
+
+	*ret_plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
+	refuse_unmade(ret_plan);
+	if (locked) {
+		tighten_view();
+		koda_lock_bounding_set();
+	} else {
+		koda_check_open_view();
+		koda_lock_no_sockets();
+	}
+	return go;
+}
+
+_Noreturn void koda_inside_main(bool made)
 {
 	const uid_t user = geteuid();
 	const gid_t group = getegid();
-	struct inside_go go;
 	struct plan plan;
+	struct go go;
 	sigset_t all;
 	bool locked;
 
@@ -117,19 +153,12 @@ _Noreturn void koda_inside_main(void)
 	 */
 	if (!locked && errno != EPERM && errno != EACCES)
 		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
-	go = meet_guardian(locked);
-	koda_check_take_outside(go.outside);
-	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
-	if (locked)
-		tighten_view();
-	if (locked && go.rest)
-		complete_view(&plan, user, group);
-	else
-		refuse_unmade(&plan);
-	if (!locked) {
-		koda_check_open_view();
-		koda_lock_no_sockets();
+	greet_guardian(locked);
+	if (!made && !locked) {
+		(void)wait_for_guardian(); /* which starts another bubblewrap */
+		koda_stage2_fail("the view cannot be made", "", EPERM);
 	}
+	go = made ? take_view(&plan, locked) : make_view(&plan, user, group);
 	koda_inspect_view(&plan);
 	/* Somebody may wait for this word. */
 	if (!koda_report_send(KODA_REPORT_READY,

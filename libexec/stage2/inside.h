@@ -9,10 +9,4 @@
 #define INSIDE_LOCKED 1
 #define INSIDE_OPEN   2
 
-struct inside_go {
-	struct namespace_name outside[KODA_NAMESPACES]; /* the guardian's namespaces */
-	bool cgroup; /* there is a control group, and it is for all of us */
-	bool rest;   /* bubblewrap was not told what the plan has KODA_OP_INSIDE for */
-};
-
 #endif

@@ -196,7 +196,9 @@ int main(int argc, char **argv)
 	sigset_t all;
 
 	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
-		koda_inside_main();
+		koda_inside_main(false);
+	if (strcmp(part, KODA_STAGE2_VIEWER) == 0)
+		koda_inside_main(true);
 	guardian = getpid();
 	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
 	tidy_descriptors(bwrap         ? KODA_BWRAP_ARGS_FD
@@ -221,5 +223,6 @@ int main(int argc, char **argv)
 	koda_cache_undo();
 	koda_hold_undo();
 	koda_scratch_remove();
+	koda_bwrap_end();
 	return 0;
 }

@@ -119,10 +119,12 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, bool group);
 
 /* Where bubblewrap makes the namespaces (bwrap.c, inside.c): the guardian's part after the plan has
- * come, and the first process inside. */
+ * come, and the first process inside. made: bubblewrap has made the view, too. */
 bool koda_guardian_wait_for_plan(void);
 void koda_bwrap_guard(void);
-_Noreturn void koda_inside_main(void);
+/* Waits for bubblewrap itself, if there is one left, which has nothing to do with the host. */
+void koda_bwrap_end(void);
+_Noreturn void koda_inside_main(bool made);
 /* The view must be the one that the plan describes, whoever made it (inspect.c). */
 void koda_inspect_view(const struct plan *plan);
 
@@ -130,7 +132,7 @@ void koda_inspect_view(const struct plan *plan);
  * the view in which every mount is locked to what it covers. */
 void koda_user_map(uid_t uid, gid_t gid);
 void koda_user_seclude(uid_t uid, gid_t gid);
-/* The same, but false if this process may not. */
+/* The same, but false if this process may not; and all capabilities can still be had. */
 bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The network namespace (net.c), with nothing but a loopback device. */
@@ -151,12 +153,11 @@ int koda_watch_ms(void);
 /* Looks if it is time to. Above a limit the runner is told, and everything but init ends. */
 void koda_watch_look(void);
 
-/* Mounts (view.c): what is the same for every plan; what needs the plan alone; the rest. */
-void koda_view_prepare(void);
+/* Mounts (view.c): what is the same for every plan; what needs the plan alone; the rest. has_proc:
+ * there is a /proc of these processes already, and no right to mount another. */
+void koda_view_prepare(bool has_proc);
 void koda_view_begin(const struct plan *plan);
 void koda_view_build(const struct plan *plan, const struct go *go);
-/* In a view that somebody else made: the ops with KODA_OP_INSIDE. */
-void koda_view_complete(const struct plan *plan);
 
 /* Lock-down and self-check of the calling process (lock.c, check.c). */
 void koda_lock_limits(const struct plan *plan);

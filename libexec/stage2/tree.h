@@ -43,7 +43,7 @@ int koda_cache_tree(const struct koda_op *op, int slot);
 extern const char *const koda_device_nodes[];
 
 /* device.c: what is mounted later is made while the host's /dev is still there. */
-void koda_device_prepare(void);
+void koda_device_prepare(bool has_proc);
 void koda_device_make(void);
 void koda_device_proc(void);
 

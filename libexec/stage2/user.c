@@ -46,8 +46,6 @@ bool koda_user_try_seclude(uid_t uid, gid_t gid)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return false;
 	koda_user_map(uid, gid);
-	/* It came back, complete, with the namespace. */
-	koda_lock_bounding_set();
 	return true;
 }
 
@@ -55,4 +53,6 @@ void koda_user_seclude(uid_t uid, gid_t gid)
 {
 	if (!koda_user_try_seclude(uid, gid))
 		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
+	/* It came back, complete, with the namespace. */
+	koda_lock_bounding_set();
 }

@@ -28,7 +28,7 @@
 #include <sys/sysmacros.h>
 
 /* A mask has to come from somewhere: a small tmpfs with an empty directory and an empty file,
- * attached where the fresh /proc will cover it. */
+ * attached where the sandbox's /proc will cover it. */
 #define MASK_AT "/proc"
 
 /* Can be walked through, cannot be listed. */
@@ -124,8 +124,7 @@ static void make_room(const struct plan *plan)
 		trees[i] = -1;
 }
 
-/* True if there are any. */
-static bool attach_masks(const struct plan *plan)
+static void attach_masks(const struct plan *plan)
 {
 	struct koda_op op = { .kind = KODA_OP_COUNT };
 	size_t at = 0;
@@ -133,13 +132,12 @@ static bool attach_masks(const struct plan *plan)
 
 	while (op.kind != KODA_OP_MASK)
 		if (!koda_ops_next(plan->bytes, &at, &op))
-			return false;
+			return;
 	tree = koda_tree_tmpfs(MASK_AT, "4096", "0700", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (mkdirat(tree, "dir", 0) < 0 || mknodat(tree, "file", S_IFREG, 0) < 0)
 		koda_stage2_fail("make a mask", "", errno);
 	koda_tree_attach(tree, MASK_AT, true, 0);
 	(void)close(tree);
-	return true;
 }
 
 static void apply_mask(const struct koda_op *op)
@@ -260,10 +258,10 @@ static void set_all(struct mount_attr attr)
 		koda_stage2_fail("change the view as a whole", "/", errno);
 }
 
-void koda_view_prepare(void)
+void koda_view_prepare(bool has_proc)
 {
 	raise_descriptor_limit();
-	koda_device_prepare();
+	koda_device_prepare(has_proc);
 	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
 	 */
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
@@ -286,64 +284,9 @@ void koda_view_build(const struct plan *plan, const struct go *go)
 	copy_caches(plan, go);
 	set_all((struct mount_attr){ .attr_set = MOUNT_ATTR_RDONLY });
 	clone_all(plan, is_cloned_readonly);
-	(void)attach_masks(plan);
+	attach_masks(plan);
 	for (; koda_ops_next(plan->bytes, &at, &op); i++)
 		apply(&op, trees[i]);
 	close_own_trees(plan);
-	free(trees);
-}
-
-/* What it is cloned from may be writable here. */
-static int clone_closed(const struct koda_op *op)
-{
-	int tree = koda_tree_clone(op);
-	unsigned int below = koda_tree_is_directory(tree) ? AT_RECURSIVE : 0;
-
-	if (is_cloned_readonly(op))
-		koda_tree_set(tree, "", AT_EMPTY_PATH | below, MOUNT_ATTR_RDONLY, op->text1.ptr);
-	return tree;
-}
-
-static int tree_to_complete(const struct koda_op *op)
-{
-	if (op->kind == KODA_OP_VEIL)
-		return make_own_tree(op);
-	if (op->kind == KODA_OP_OVERLAY)
-		return koda_cache_tree(op, -1);
-	if ((op->flags & KODA_OP_LATE) || !(is_cloned_writable(op) || is_cloned_readonly(op)))
-		return -1;
-	return clone_closed(op);
-}
-
-/* The same bit means other things elsewhere. */
-static bool is_left(const struct koda_op *op)
-{
-	return (op->flags & KODA_OP_INSIDE) &&
-	       (op->kind == KODA_OP_MASK || op->kind == KODA_OP_VEIL ||
-		op->kind == KODA_OP_OVERLAY || is_cloned_writable(op) || is_cloned_readonly(op));
-}
-
-void koda_view_complete(const struct plan *plan)
-{
-	struct koda_op op;
-	size_t i = 0;
-	size_t at = 0;
-	bool masked;
-
-	raise_descriptor_limit();
-	make_room(plan);
-	for (; koda_ops_next(plan->bytes, &at, &op); i++)
-		if (is_left(&op))
-			trees[i] = tree_to_complete(&op);
-	masked = attach_masks(plan);
-	for (i = at = 0; koda_ops_next(plan->bytes, &at, &op); i++)
-		if (is_left(&op))
-			apply(&op, trees[i]);
-	for (at = 0; koda_ops_next(plan->bytes, &at, &op);)
-		if (op.kind == KODA_OP_VEIL && is_left(&op))
-			koda_tree_set(AT_FDCWD, op.text1.ptr, 0, MOUNT_ATTR_RDONLY, op.text1.ptr);
-	/* No fresh /proc comes to cover them here. */
-	if (masked && umount2(MASK_AT, MNT_DETACH) < 0)
-		koda_stage2_fail("take away the masks at", MASK_AT, errno);
 	free(trees);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-16, T-49. The view of a plan, as bubblewrap is told to make it: everything read-only, then the
- * ops in their order, parents before children, and last what is finished becomes read-only too.
+ * T-16, T-49. The view of a plan, as bubblewrap is told to make it where nobody else may:
+ * everything read-only, then the ops in their order, parents before children, and last what is
+ * finished becomes read-only too.
  *
  *   overlay     an empty directory in memory: bubblewrap has no copies
  *   late        what comes from such a directory is one itself
@@ -9,9 +10,9 @@
  *
  * Bubblewrap finds mount points by path, follows links and makes what is missing, while all of the
  * host can be written. A path that somebody exchanges meanwhile would have it make files anywhere.
- * So it gets nothing below a tree that can be written, and no masks: the launcher inside makes
- * those by held descriptors, and looks at every mount. Where the launcher may not mount, bubblewrap
- * binds what exists in such trees all the same, but hides nothing there.
+ * So it is told of no path at all if the launcher inside may mount, which makes the view by held
+ * descriptors. Where the launcher may not, bubblewrap binds what exists, but hides nothing in trees
+ * that can be written; and the launcher looks at every mount.
  */
 #include "plan/bwrap.h"
 
@@ -30,7 +31,6 @@
 struct writer {
 	struct koda_buf *out;
 	const struct koda_plan *plan;
-	uint32_t skipped; /* ops with such flags are somebody else's */
 	uint64_t files;   /* that contents were asked for, so far */
 	uint64_t nothing; /* the same of none */
 	int failed;
@@ -150,7 +150,7 @@ static void put_op(struct writer *w, size_t line)
 	const struct koda_op *op = &w->plan->lines[line].op;
 	const char *path = op->text1.ptr;
 
-	if (op->flags & w->skipped)
+	if (op->flags & KODA_OP_ONLY_INSIDE)
 		return;
 	switch (op->kind) {
 	case KODA_OP_WRITABLE:
@@ -213,7 +213,7 @@ static void close_own(struct writer *w)
 
 		if (op->kind == KODA_OP_DEV)
 			close_mount(w, "/dev");
-		else if (op->flags & w->skipped)
+		else if (op->flags & KODA_OP_ONLY_INSIDE)
 			continue;
 		else if (op->kind == KODA_OP_VEIL ||
 			 (op->kind == KODA_OP_TMPFS && (op->flags & KODA_OP_CLOSED)))
@@ -240,23 +240,14 @@ static bool is_below(const struct koda_plan *plan, const size_t *trees, size_t c
 	return false;
 }
 
-/* below: a tree of the host that can be written */
-static uint32_t share_of(const struct koda_op *op, bool below)
+/* In a tree of the host that can be written: would bubblewrap make something there? */
+static bool makes_something(const struct koda_op *op)
 {
-	bool late = op->flags & KODA_OP_LATE;
 	bool binds = op->kind == KODA_OP_WRITABLE || op->kind == KODA_OP_READONLY;
 	bool hides = op->kind == KODA_OP_HOLE || op->kind == KODA_OP_VEIL ||
 		     op->kind == KODA_OP_OVERLAY || op->kind == KODA_OP_MASK;
 
-	if (below && binds && !late)
-		return KODA_OP_INSIDE;
-	if (below && (binds || hides))
-		return KODA_OP_INSIDE | KODA_OP_ONLY_INSIDE;
-	/* In what bubblewrap makes itself nobody else is. */
-	if (op->kind == KODA_OP_MASK && !late &&
-	    !koda_path_covers(koda_span_of("/proc"), op->text1))
-		return KODA_OP_INSIDE;
-	return 0;
+	return hides || (binds && (op->flags & KODA_OP_LATE));
 }
 
 int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divided,
@@ -276,7 +267,8 @@ int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divide
 
 		lines[i] = plan->lines[i];
 		below = is_below(plan, trees, count, op->text1);
-		op->flags |= share_of(op, below);
+		if (below && makes_something(op))
+			op->flags |= KODA_OP_ONLY_INSIDE;
 		if (op->kind == KODA_OP_WRITABLE && !(op->flags & KODA_OP_LATE) && !below)
 			trees[count++] = i;
 	}
@@ -284,31 +276,45 @@ int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divide
 	return KODA_OK;
 }
 
-int koda_bwrap_args(const struct koda_plan *divided, bool all, struct koda_buf *out,
-		    struct koda_error *err)
+static void put_frame(struct writer *w)
 {
 	/* The first process inside is ours and reaps; it has no parent there to outlive. */
-	static const char *const frame[] = { "--unshare-user", "--unshare-pid",
-					     "--unshare-net",  "--unshare-ipc",
-					     "--unshare-uts",  "--unshare-cgroup",
-					     "--hostname",     "koda",
-					     "--as-pid-1",     "--die-with-parent" };
-	struct writer w = { .out = out,
-			    .plan = divided,
-			    .skipped = all ? KODA_OP_ONLY_INSIDE : KODA_OP_INSIDE };
+	static const char *const frame[] = {
+		"--unshare-user", "--unshare-pid",     "--unshare-net", "--unshare-ipc",
+		"--unshare-uts",  "--unshare-cgroup",  "--hostname",    "koda",
+		"--as-pid-1",     "--die-with-parent", "--chdir",       "/"
+	};
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
+		put(w, frame[i]);
+}
+
+int koda_bwrap_start(struct koda_buf *out, struct koda_error *err)
+{
+	struct writer w = { .out = out };
+
+	put_frame(&w);
+	/* With its devices, of which the launcher takes the harmless ones. Nobody but bubblewrap
+	 * may mount the /proc of its namespace of processes. */
+	put_bind(&w, "--dev-bind", "/");
+	put(&w, "--proc");
+	put(&w, "/proc");
+	return w.failed < 0 ? koda_fail_room(err, w.failed, "the arguments") : KODA_OK;
+}
+
+int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out, struct koda_error *err)
+{
+	struct writer w = { .out = out, .plan = divided };
 
 	if (!has_view(divided))
 		return koda_fail(err, KODA_E_INVALID, 0,
 				 "bubblewrap has no words for a plan of the backend landlock; plan "
 				 "for another");
-	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
-		put(&w, frame[i]);
+	put_frame(&w);
 	put_bind(&w, "--ro-bind", "/");
 	for (size_t i = 0; i < divided->count; i++)
 		put_op(&w, i);
 	close_own(&w);
-	put(&w, "--chdir");
-	put(&w, "/");
 	if (w.files > KODA_FILES_MAX || w.nothing > KODA_NOTHING_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0,
 				 "too many files are to be hidden, at most %d by bubblewrap; hide "
@@ -341,7 +347,7 @@ int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct 
 
 	if (r < 0)
 		return r;
-	r = koda_bwrap_args(&divided, false, &args, err);
+	r = koda_bwrap_args(&divided, &args, err);
 	free(divided.lines);
 	if (r < 0)
 		return r;

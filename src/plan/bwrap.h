@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan as arguments of bubblewrap. Bubblewrap makes the namespaces and the view; everything else
- * in the plan is done inside, by the launcher. Only options that bubblewrap has had since 0.6 are
- * used.
+ * What bubblewrap is told. Where the launcher inside may mount, the same for every plan: bubblewrap
+ * makes the namespaces, and the launcher the view. Where it may not, bubblewrap makes the view as
+ * well. Only options that bubblewrap has had since 0.6 are used.
  */
 #ifndef KODA_PLAN_BWRAP_H
 #define KODA_PLAN_BWRAP_H
@@ -12,20 +12,23 @@
 
 #define KODA_BWRAP_ARGS_MAX ((size_t)16 << 20)
 
-/* The plan with KODA_OP_INSIDE and KODA_OP_ONLY_INSIDE where they belong. The texts stay plan's;
- * only ret_divided->lines are to be freed. Fails: NOMEM. */
+/* Appends the arguments that need no plan, each with its NUL: the namespaces, in them the host's
+ * tree as it is, and a /proc. Fails: NOMEM. */
+KODA_CHECK int koda_bwrap_start(struct koda_buf *out, struct koda_error *err);
+
+/* The plan with KODA_OP_ONLY_INSIDE where it belongs. The texts stay plan's; only
+ * ret_divided->lines are to be freed. Fails: NOMEM. */
 KODA_CHECK int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divided,
 				 struct koda_error *err);
 
-/* Appends the arguments for a divided plan, each with its NUL. all: also what the launcher would
- * make if it could, but never what only it can. What needs contents is given descriptors, as
- * wire/bwrap.h has them. A link that the plan pins is left alone: bubblewrap cannot hold it, and
- * whoever admits the plan knows. A plan that has no view, as of the backend landlock, is refused.
- * Fails: INVALID, LIMIT, NOMEM. */
-KODA_CHECK int koda_bwrap_args(const struct koda_plan *divided, bool all, struct koda_buf *out,
+/* Appends the arguments for the view of a divided plan, each with its NUL, without what only the
+ * launcher can make. What needs contents is given descriptors, as wire/bwrap.h has them. A link
+ * that the plan pins is left alone: bubblewrap cannot hold it, and whoever admits the plan knows. A
+ * plan that has no view, as of the backend landlock, is refused. Fails: INVALID, LIMIT, NOMEM. */
+KODA_CHECK int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out,
 			       struct koda_error *err);
 
-/* The fewest arguments, for people: an option and its values on each line. */
+/* The same for people: an option and its values on each line. */
 KODA_CHECK int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out,
 				struct koda_error *err);
 

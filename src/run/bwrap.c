@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bwrap backend: bubblewrap makes the namespaces and the view, where distributions let it and
- * not us; our launcher does the rest, outside as guardian and inside as first process. Bubblewrap
- * is found by a fixed list of paths and executed by the descriptor that was looked at, without an
- * environment.
+ * The bwrap backend: bubblewrap makes the namespaces, where distributions let it and not us; our
+ * launcher does the rest, outside as guardian and inside as first process. Where that may not mount
+ * either, bubblewrap makes the view too. Bubblewrap is found by a fixed list of paths and executed
+ * by the descriptor that was looked at, without an environment.
  *
  * What it cannot hold: a link that is bound onto itself (link_names), and copies of caches, which
  * are empty directories instead.
@@ -78,6 +78,15 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	return true;
 }
 
+/* What bubblewrap begins with while there is no plan. */
+static int seal_start(int *ret_fd, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
+	int r = koda_bwrap_start(&args, err);
+
+	return r < 0 ? r : koda_fd_sealed("koda-start", args.ptr, args.len, ret_fd, err);
+}
+
 static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 {
 	static char name[] = LAUNCHER;
@@ -87,6 +96,7 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	const struct koda_ends *ends = &launcher->ends;
 	enum koda_bubblewrap found;
 	koda_auto_fd int program = koda_machine_open_bubblewrap(&found);
+	koda_auto_fd int start = -1;
 	int r = program < 0 ? koda_fail(err, KODA_E_UNSUPPORTED, 0,
 					found == KODA_BUBBLEWRAP_MISSING
 						? "bubblewrap is not installed"
@@ -95,6 +105,8 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 
 	if (r == KODA_OK)
 		r = koda_fd_memory("koda-bwrap", &launcher->args_fd, err);
+	if (r == KODA_OK)
+		r = seal_start(&start, err);
 	if (r == KODA_OK) {
 		const struct koda_fdmap give[] = {
 			{ ends->stream[0][1], 0 },
@@ -104,6 +116,7 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 			{ ends->status[1], KODA_STAGE2_STATUS_FD },
 			{ ends->life[1], KODA_STAGE2_LIFE_FD },
 			{ program, KODA_BWRAP_PROGRAM_FD },
+			{ start, KODA_BWRAP_START_FD },
 			{ launcher->args_fd, KODA_BWRAP_ARGS_FD },
 		};
 
@@ -157,8 +170,7 @@ static int is_for_bubblewrap(const struct koda_op *op, bool *ret_is, struct koda
 
 /* The arguments are for what is there; the plan, which they are compared with inside, stays whole.
  */
-static int render(const struct koda_plan *plan, bool all, struct koda_buf *args,
-		  struct koda_error *err)
+static int render(const struct koda_plan *plan, struct koda_buf *args, struct koda_error *err)
 {
 	struct koda_plan rest = KODA_PLAN_INIT; /* the texts stay the plan's */
 	int r = KODA_OK;
@@ -174,7 +186,7 @@ static int render(const struct koda_plan *plan, bool all, struct koda_buf *args,
 			rest.lines[rest.count++] = plan->lines[i];
 	}
 	if (r == KODA_OK)
-		r = koda_bwrap_args(&rest, all, args, err);
+		r = koda_bwrap_args(&rest, args, err);
 	free(rest.lines);
 	return r;
 }
@@ -188,12 +200,8 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 
 	if (r < 0)
 		return r;
-	/* Those to begin with, an empty one, and those for where the launcher may not mount. */
-	r = render(&divided, false, &args, err);
-	if (r == KODA_OK && koda_buf_add(&args, "", 1) < 0)
-		r = koda_fail_nomem(err);
-	if (r == KODA_OK)
-		r = render(&divided, true, &args, err);
+	/* For where the launcher may not mount. */
+	r = render(&divided, &args, err);
 	if (r == KODA_OK)
 		r = koda_fd_seal(launcher->args_fd, args.ptr, args.len, err);
 	koda_fd_close(&launcher->args_fd);

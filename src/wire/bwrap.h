@@ -10,11 +10,13 @@
 
 /* The launcher's first argument: which part it is to play. */
 #define KODA_STAGE2_BWRAP  "bwrap"  /* guardian of a sandbox that bubblewrap makes */
-#define KODA_STAGE2_INSIDE "inside" /* first process of such a sandbox */
+#define KODA_STAGE2_INSIDE "inside" /* first process of such a sandbox; it makes the view */
+#define KODA_STAGE2_VIEWER "viewer" /* the same where bubblewrap has made the view */
 
 /* The guardian's, beside those of wire/report.h. */
 #define KODA_BWRAP_PROGRAM_FD 6 /* bubblewrap itself */
-#define KODA_BWRAP_ARGS_FD    7 /* its arguments, sealed together with the plan */
+#define KODA_BWRAP_START_FD   7 /* its arguments before there is a plan */
+#define KODA_BWRAP_ARGS_FD    8 /* those for the whole view, sealed together with the plan */
 
 /* Bubblewrap's own; those up to INSIDE_SELF go on to the first process inside. 0 to 2 are not the
  * command's streams: what bubblewrap has to say is the guardian's to read. */
@@ -24,9 +26,8 @@
 #define KODA_INSIDE_STREAMS 6 /* and the next two: the command's streams */
 #define KODA_INSIDE_SELF    9 /* the launcher, to be executed */
 #define KODA_INSIDE_ARGS    10
-/* Contents for bubblewrap to copy: of files, which it reads from the start, and then nothing, as
- * often as a file is hidden. There are as many as a plan may need; bubblewrap is started before
- * there is one. */
+/* Where bubblewrap makes the view, contents for it to copy: of files, which it reads from the
+ * start, and then nothing, as often as a file is hidden. */
 #define KODA_INSIDE_FILES   11
 #define KODA_FILES_MAX      4
 #define KODA_INSIDE_NOTHING (KODA_INSIDE_FILES + KODA_FILES_MAX)

@@ -92,9 +92,7 @@ struct koda_op {
 
 /* Flag of a mask: what it hides was a directory when planned. */
 #define KODA_OP_DIRECTORY 8U
-/* Flags of a mount op where bubblewrap makes the view (plan/bwrap.h): it is the launcher's to make
- * if that can, and it is never bubblewrap's. */
-#define KODA_OP_INSIDE      16U
+/* Flag of a mount op: it is never bubblewrap's to make (plan/bwrap.h). */
 #define KODA_OP_ONLY_INSIDE 32U
 
 /* As they lie in the plan: header, then records of 8-byte alignment, texts behind each record. */

@@ -5,7 +5,8 @@
  * is started with what is left. It must refuse, whatever it was.
  *
  *   bend ROOT HOME         every option in turn; prints what nobody noticed
- *   bend ROOT HOME open    the same where the launcher may not mount, and hides nothing in ROOT
+ *   bend ROOT HOME open    the same where the launcher may not mount, and bubblewrap makes the
+ * view, which hides nothing in ROOT
  *
  * KODA_STAGE2 is the launcher. What changes nothing about the view is exempt.
  */
@@ -35,14 +36,14 @@ struct option_group {
 static struct {
 	struct koda_plan plan;
 	struct koda_plan divided;
-	bool open;            /* those for where the launcher may not mount are bent */
-	struct koda_buf args; /* what is bent */
-	struct koda_buf rest; /* the others */
+	bool open;             /* those for where the launcher may not mount are bent */
+	struct koda_buf start; /* what bubblewrap begins with */
+	struct koda_buf view;  /* what it is told then */
 	const char *words[ARGS_MAX];
 	size_t word_count;
 	struct option_group groups[ARGS_MAX];
 	size_t group_count;
-} bench = { .args = { .max = KODA_BWRAP_ARGS_MAX }, .rest = { .max = KODA_BWRAP_ARGS_MAX } };
+} bench = { .start = { .max = KODA_BWRAP_ARGS_MAX }, .view = { .max = KODA_BWRAP_ARGS_MAX } };
 
 static _Noreturn void give_up(const char *what, const struct koda_error *err)
 {
@@ -50,14 +51,17 @@ static _Noreturn void give_up(const char *what, const struct koda_error *err)
 	exit(2);
 }
 
-/* What may not be there yet is the runner's to leave out: it becomes a line without effect. */
+/* What may not be there yet is the runner's to leave out: it becomes a rule that grants nothing. */
 static void leave_out_fleeting(void)
 {
 	for (size_t i = 0; i < bench.plan.count; i++) {
 		struct koda_op *op = &bench.plan.lines[i].op;
 
-		if (op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING))
-			op->kind = KODA_OP_PIN;
+		if (op->kind != KODA_OP_MASK || !(op->flags & KODA_OP_FLEETING))
+			continue;
+		op->kind = KODA_OP_LANDLOCK;
+		op->flags = KODA_OP_EXACT;
+		op->n1 = op->n2 = 0;
 	}
 }
 
@@ -105,8 +109,8 @@ static void make_plan(const char *root, const char *home)
 		give_up("the plan", &err);
 	leave_out_fleeting();
 	if (koda_bwrap_divide(&bench.plan, &bench.divided, &err) < 0 ||
-	    koda_bwrap_args(&bench.divided, bench.open, &bench.args, &err) < 0 ||
-	    koda_bwrap_args(&bench.divided, !bench.open, &bench.rest, &err) < 0)
+	    koda_bwrap_start(&bench.start, &err) < 0 ||
+	    koda_bwrap_args(&bench.divided, &bench.view, &err) < 0)
 		give_up("the arguments", &err);
 	koda_sandbox_close(sandbox);
 }
@@ -117,12 +121,12 @@ static bool is_prefix(const char *word)
 	return strcmp(word, "--size") == 0 || strcmp(word, "--perms") == 0;
 }
 
-static void split_args(void)
+static void split_args(const struct koda_buf *bent)
 {
 	bool open = false;
 
-	for (size_t at = 0; at < bench.args.len && bench.word_count < ARGS_MAX;) {
-		const char *word = bench.args.ptr + at;
+	for (size_t at = 0; at < bent->len && bench.word_count < ARGS_MAX;) {
+		const char *word = bent->ptr + at;
 
 		bench.words[bench.word_count] = word;
 		if (strncmp(word, "--", 2) == 0 && !open)
@@ -135,15 +139,14 @@ static void split_args(void)
 	}
 }
 
-/* The other arguments, before or behind the empty one. */
-static void add_rest(struct koda_buf *bytes)
+static int seal(const char *name, const struct koda_buf *bytes)
 {
 	struct koda_error err = { 0 };
+	int fd = -1;
 
-	if ((!bench.open && koda_buf_add(bytes, "", 1) < 0) ||
-	    koda_buf_add(bytes, bench.rest.ptr, bench.rest.len) < 0 ||
-	    (bench.open && koda_buf_add(bytes, "", 1) < 0))
-		give_up("out of memory", &err);
+	if (koda_fd_sealed(name, bytes->ptr, bytes->len, &fd, &err) < 0)
+		give_up("seal", &err);
+	return fd;
 }
 
 /* The arguments without a group, or with another word in place of one, as a sealed file. */
@@ -151,10 +154,7 @@ static int seal_args(const struct option_group *without, size_t at, const char *
 {
 	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
 	struct koda_error err = { 0 };
-	int fd = -1;
 
-	if (bench.open)
-		add_rest(&bytes);
 	for (size_t i = 0; i < bench.word_count; i++) {
 		const char *word = instead && i == at ? instead : bench.words[i];
 
@@ -163,23 +163,17 @@ static int seal_args(const struct option_group *without, size_t at, const char *
 		if (koda_buf_add(&bytes, word, strlen(word) + 1) < 0)
 			give_up("out of memory", &err);
 	}
-	if (!bench.open)
-		add_rest(&bytes);
-	if (koda_fd_sealed("args", bytes.ptr, bytes.len, &fd, &err) < 0)
-		give_up("seal", &err);
-	return fd;
+	return seal("args", &bytes);
 }
 
 static int seal_plan(void)
 {
 	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
 	struct koda_error err = { 0 };
-	int fd = -1;
 
-	if (koda_plan_encode(&bench.divided, &bytes, &err) < 0 ||
-	    koda_fd_sealed("plan", bytes.ptr, bytes.len, &fd, &err) < 0)
-		give_up("seal", &err);
-	return fd;
+	if (koda_plan_encode(&bench.divided, &bytes, &err) < 0)
+		give_up("the plan", &err);
+	return seal("plan", &bytes);
 }
 
 static void launch(int args, int status_end, int life_end)
@@ -189,6 +183,7 @@ static void launch(int args, int status_end, int life_end)
 	char *const argv[] = { name, part, NULL };
 	char *const envp[] = { NULL };
 	koda_auto_fd int plan = seal_plan();
+	koda_auto_fd int others = seal("others", bench.open ? &bench.start : &bench.view);
 	koda_auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	koda_auto_fd int program = koda_machine_open_bubblewrap(NULL);
 	const struct koda_fdmap give[] = {
@@ -199,7 +194,8 @@ static void launch(int args, int status_end, int life_end)
 		{ status_end, KODA_STAGE2_STATUS_FD },
 		{ life_end, KODA_STAGE2_LIFE_FD },
 		{ program, KODA_BWRAP_PROGRAM_FD },
-		{ args, KODA_BWRAP_ARGS_FD },
+		{ bench.open ? others : args, KODA_BWRAP_START_FD },
+		{ bench.open ? args : others, KODA_BWRAP_ARGS_FD },
 	};
 	koda_auto_proc struct koda_proc guardian = KODA_PROC_INIT;
 	struct koda_exit how;
@@ -292,7 +288,7 @@ int main(int argc, char **argv)
 		return 2;
 	bench.open = argc == 4;
 	make_plan(argv[1], argv[2]);
-	split_args();
+	split_args(bench.open ? &bench.view : &bench.start);
 	args = seal_args(NULL, 0, NULL);
 	whole = run(args);
 	(void)close(args);
@@ -319,8 +315,8 @@ int main(int argc, char **argv)
 		}
 	}
 	(void)printf("%u changes of the arguments, %u not noticed\n", tried, survivors);
-	koda_buf_clear(&bench.args);
-	koda_buf_clear(&bench.rest);
+	koda_buf_clear(&bench.start);
+	koda_buf_clear(&bench.view);
 	free(bench.divided.lines);
 	koda_plan_clear(&bench.plan);
 	return survivors ? 1 : 0;
