@@ -205,6 +205,7 @@ static void start_command(const struct plan *plan, const struct way_out *way)
 	int asked;
 
 	koda_lock_privileges();
+	koda_handed_take(plan);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		koda_stage2_fail("make a socket", "", errno);
 	command.pid = fork();
@@ -212,6 +213,7 @@ static void start_command(const struct plan *plan, const struct way_out *way)
 		koda_stage2_fail("start the command's process", "", errno);
 	if (command.pid == 0)
 		become_command(plan, pair[1], bounded);
+	koda_handed_drop();
 	(void)close(pair[1]);
 	asked = receive_fd(pair[0]);
 	(void)close(pair[0]);

@@ -8,8 +8,10 @@
 #include "policy/policy.h"
 #include "run/authority.h"
 #include "run/cgroup.h"
+#include "run/handout.h"
 #include "run/remedy.h"
 #include "run/scratch.h"
+#include "run/sized.h"
 #include "run/survey.h"
 #include "run/world.h"
 
@@ -17,6 +19,11 @@
 #include <koda/env.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What the first release had. */
+#define OPTIONS_LEAST                                                                              \
+	(offsetof(struct koda_sandbox_options, no_sandbox) +                                       \
+	 sizeof(((struct koda_sandbox_options *)NULL)->no_sandbox))
 
 static int load_policy(struct koda_sandbox_parts *parts, const struct koda_sandbox_options *options,
 		       struct koda_error *err)
@@ -84,6 +91,7 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 {
 	struct koda_machine machine;
 
+	memset(ret_findings, 0, sizeof(*ret_findings));
 	koda_machine_glance(&machine);
 	machine.overlay = koda_machine_has_overlay();
 	machine.cgroup = koda_machine_has_cgroup();
@@ -142,12 +150,17 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 		      struct koda_error *err)
 {
 	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
-	int r = koda_site_load(&parts.site, options->root, options->host_env, err);
+	struct koda_sandbox_options known;
+	int r = koda_sized_take(&known, sizeof(known), OPTIONS_LEAST, options,
+				"koda_sandbox_options", err);
 
+	if (r < 0)
+		return r;
+	r = koda_site_load(&parts.site, known.root, known.host_env, err);
 	if (r == KODA_OK)
-		r = load_policy(&parts, options, err);
+		r = load_policy(&parts, &known, err);
 	if (r == KODA_OK)
-		return koda_sandbox_assemble(options, &parts, ret_sandbox, err);
+		return koda_sandbox_assemble(&known, &parts, ret_sandbox, err);
 	koda_site_clear(&parts.site);
 	koda_policy_free(parts.policy);
 	return r;
@@ -237,8 +250,12 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
 	struct koda_terminal_state terminal;
+	struct koda_handed handed;
 	char **env = NULL;
 	int r = command_line(options, &line, err);
+
+	if (r == KODA_OK)
+		r = koda_handout_numbers(options, &handed, err);
 
 	if (options->terminal)
 		koda_terminal_describe(options->stdio, &terminal);
@@ -269,6 +286,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,
+			.handed = &handed,
 		};
 
 		r = koda_plan_make(plan, &request, err);
@@ -285,10 +303,13 @@ static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_opt
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	int r = koda_survey_for_plan(sandbox, err);
+	struct koda_command_options known;
+	int r = koda_command_options_take(&known, options, err);
 
 	if (r == KODA_OK)
-		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+		r = koda_survey_for_plan(sandbox, err);
+	if (r == KODA_OK)
+		r = koda_sandbox_make_plan(sandbox, &known, &plan, err);
 	if (r == KODA_OK)
 		r = render(&plan, &text, err);
 	if (r < 0)

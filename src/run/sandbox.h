@@ -93,6 +93,11 @@ void koda_command_tell(const struct koda_command *command, struct koda_event eve
 KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
 				  struct koda_error *err);
 
+/* The caller's options as this release knows them. Fails: INVALID, UNSUPPORTED. */
+KODA_CHECK int koda_command_options_take(struct koda_command_options *known,
+					 const struct koda_command_options *given,
+					 struct koda_error *err);
+
 /* Starts a command with the sandbox's backend as it is now, and does not wait for anything. */
 KODA_CHECK int koda_command_launch(struct koda_sandbox *sandbox,
 				   const struct koda_command_options *options,

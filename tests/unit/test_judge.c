@@ -341,7 +341,8 @@ static void names_are_read_back(void **state)
 /* The library refuses by itself, whoever calls it. */
 static void auto_is_never_without_a_sandbox(void **state)
 {
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_AUTO,
 						.root = *state,
 						.no_sandbox = true };
 	struct koda_sandbox *sandbox = NULL;
