@@ -57,7 +57,7 @@ int koda_handout_numbers(const struct koda_command_options *options, struct koda
 int koda_handout_take(struct koda_handout *handout, const struct koda_command_options *options,
 		      struct koda_error *err)
 {
-	struct koda_handed handed;
+	struct koda_handed handed = { .count = 0 };
 	int r = koda_handout_numbers(options, &handed, err);
 
 	for (size_t i = 0; i < options->descriptor_count && r == KODA_OK; i++) {
@@ -88,7 +88,7 @@ int koda_handout_send(const struct koda_command_options *options, int socket,
 		      struct koda_error *err)
 {
 	int fds[KODA_HANDED_MAX];
-	struct koda_handed handed;
+	struct koda_handed handed = { .count = 0 };
 	int r;
 
 	if (options->descriptor_count == 0)

@@ -9,6 +9,7 @@
 #include "run/authority.h"
 #include "run/cgroup.h"
 #include "run/handout.h"
+#include "run/judge.h"
 #include "run/remedy.h"
 #include "run/scratch.h"
 #include "run/sized.h"
@@ -69,6 +70,17 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 
+/* T-17. What is not found cannot be hidden. Where init makes every connection nothing has to be. */
+static void doubt_sockets(const struct koda_sandbox *sandbox, struct koda_findings *findings)
+{
+	if (sandbox->sockets_unsure && sandbox->backend != &koda_backend_landlock)
+		findings->of[KODA_CLAUSE_SOCKETS] = koda_refused(
+			"a socket of the host is not where it was bound, and there are too many "
+			"files to look for it",
+			"end the programs whose sockets were moved or removed (ss -xap lists "
+			"them)");
+}
+
 int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
 		       struct koda_error *err)
 {
@@ -83,6 +95,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
 				 findings.of[0].why, findings.of[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
+	doubt_sockets(sandbox, &findings);
 	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
 	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 }
@@ -96,8 +109,10 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 	machine.overlay = koda_machine_has_overlay();
 	machine.cgroup = koda_machine_has_cgroup();
 	(void)sandbox->backend->judge(&machine, ret_findings);
-	if (sandbox->backend != &koda_backend_none)
-		koda_admit_relax(sandbox->policy, ret_findings);
+	if (sandbox->backend == &koda_backend_none)
+		return;
+	koda_admit_relax(sandbox->policy, ret_findings);
+	doubt_sockets(sandbox, ret_findings);
 }
 
 int koda_sandbox_assemble(const struct koda_sandbox_options *options,
@@ -250,7 +265,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
 	struct koda_terminal_state terminal;
-	struct koda_handed handed;
+	struct koda_handed handed = { .count = 0 };
 	char **env = NULL;
 	int r = command_line(options, &line, err);
 

@@ -24,8 +24,9 @@ struct koda_sandbox {
 	struct koda_rules *rules;   /* owned */
 	struct koda_strv host_env;
 	struct koda_strv sockets;
-	bool surveyed; /* for a plan that was made: the next one needs another look */
-	char *cgroup;  /* owned; where a control group can be made, or NULL */
+	bool sockets_unsure; /* there may be more of them than were found */
+	bool surveyed;       /* for a plan that was made: the next one needs another look */
+	char *cgroup;        /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
 	const struct koda_backend *backend; /* that commands are started with */
