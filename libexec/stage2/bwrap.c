@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,6 +37,7 @@
 
 struct started {
 	pid_t pid;  /* bubblewrap itself, which outlives what is inside */
+	int pidfd;  /* the same */
 	int bond;   /* to the first process inside */
 	int errors; /* what bubblewrap says */
 	int args;   /* what it is told, and its end */
@@ -132,6 +134,9 @@ static struct started start(int plan)
 		become_bubblewrap(&started, plan, bond[1], args[0]);
 	(void)close(bond[1]);
 	(void)close(args[0]);
+	started.pidfd = (int)syscall(SYS_pidfd_open, started.pid, 0);
+	if (started.pidfd < 0)
+		koda_stage2_fail("hold bubblewrap", "", errno);
 	started.bond = bond[0];
 	started.args = args[1];
 	return started;
@@ -188,14 +193,22 @@ static bool has_changed(const struct plan *plan)
 	return false;
 }
 
-/* Bubblewrap's own words, the first line of them. */
+/* Bubblewrap, and whatever it started: what it has left behind has become ours. */
+static void end(const struct started *started)
+{
+	(void)kill(started->pid, SIGKILL);
+	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	(void)koda_family_end(NULL);
+}
+
+/* Bubblewrap's own words, the first line of them. It has ended, or is of no use. */
 static _Noreturn void tell_failure(const struct started *started, const struct plan *plan)
 {
 	char text[192];
 	ssize_t n;
 
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	end(started);
 	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
@@ -215,7 +228,8 @@ struct met {
 static struct met meet(const struct started *started, const struct plan *plan)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = 0 },
-				   { .fd = started->bond, .events = POLLIN } };
+				   { .fd = started->bond, .events = POLLIN },
+				   { .fd = started->pidfd, .events = POLLIN } };
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(struct ucred))];
@@ -229,9 +243,12 @@ static struct met meet(const struct started *started, const struct plan *plan)
 	const struct cmsghdr *header;
 	struct ucred who;
 
-	while (poll(polled, 2, -1) < 0)
+	while (poll(polled, 3, -1) < 0)
 		if (errno != EINTR)
 			koda_stage2_fail("wait for bubblewrap", "", errno);
+	/* What it has started may wait for it in vain, and keep the bond. */
+	if (!polled[1].revents && polled[2].revents)
+		tell_failure(started, plan);
 	if (!polled[1].revents)
 		return met;
 	if (recvmsg(started->bond, &message, MSG_CMSG_CLOEXEC) != 1)
@@ -277,14 +294,6 @@ static void watch(int pidfd, int bond)
 		;
 }
 
-/* Bubblewrap, and whatever it started. */
-static void end(const struct started *started)
-{
-	(void)kill(started->pid, SIGKILL);
-	while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 /* Once more, with all that bubblewrap can be told: nobody inside may mount. */
 static struct met start_again(struct started *started, struct met met, const struct plan *plan,
 			      int plan_fd)
@@ -296,6 +305,7 @@ static struct met start_again(struct started *started, struct met met, const str
 		;
 	end(started);
 	(void)close(met.pidfd);
+	(void)close(started->pidfd);
 	(void)close(started->bond);
 	(void)close(started->errors);
 	*started = start(plan_fd);
@@ -332,8 +342,12 @@ static void guard(struct started *started)
 
 void koda_bwrap_guard(void)
 {
-	struct started started = start(KODA_STAGE2_PLAN_FD);
+	struct started started;
 
+	/* Orphans of bubblewrap come here, to be ended. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		koda_stage2_fail("become the reaper of orphans", "", errno);
+	started = start(KODA_STAGE2_PLAN_FD);
 	if (koda_guardian_wait_for_plan())
 		guard(&started);
 	/* Whatever was inside has ended, or never began and goes with it. */

@@ -178,22 +178,33 @@ static _Noreturn void serve(int signals, int guardian_fd)
 /* The guardian has the plan and has made the temporary directory, or it is gone. */
 static struct go wait_for_guardian(int guardian_fd)
 {
+	struct plan plan;
 	struct go go;
 	ssize_t n;
 
 	do {
 		n = read(guardian_fd, &go, sizeof(go));
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(go))
+	if (n != (ssize_t)sizeof(go)) {
+		/* It may have made the directory, and not have come to say so. */
+		if (koda_plan_is_there()) {
+			plan = koda_plan_load();
+			koda_scratch_adopt(&plan);
+			koda_scratch_remove();
+		}
 		_exit(1);
+	}
 	return go;
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
 static bool drop_bounding_set(void)
 {
-	if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) < 0)
+	if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) < 0) {
+		if (errno != EPERM)
+			koda_stage2_fail("drop a capability", "", errno);
 		return false;
+	}
 	koda_lock_bounding_set();
 	return true;
 }

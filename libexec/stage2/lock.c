@@ -103,8 +103,9 @@ static int open_exact(const struct koda_op *op)
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EACCES))
 		errno = ENOENT; /* a link by now, or closed to us: nothing there to grant */
-	if (fd >= 0 &&
-	    (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode) || (op->n2 != 0 && st.st_ino != op->n2))) {
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		koda_stage2_fail("look at what Landlock is to grant", op->text1.ptr, errno);
+	if (fd >= 0 && (S_ISLNK(st.st_mode) || (op->n2 != 0 && st.st_ino != op->n2))) {
 		(void)close(fd);
 		errno = ENOENT;
 		return -1;

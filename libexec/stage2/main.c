@@ -41,14 +41,20 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 	_exit(KODA_STAGE2_FAILED);
 }
 
-struct plan koda_plan_load(void)
+bool koda_plan_is_there(void)
 {
 	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+	return fcntl(KODA_STAGE2_PLAN_FD, F_GET_SEALS) == seals;
+}
+
+struct plan koda_plan_load(void)
+{
 	struct plan plan;
 	struct stat st;
 	void *map;
 
-	if (fcntl(KODA_STAGE2_PLAN_FD, F_GET_SEALS) != seals || fstat(KODA_STAGE2_PLAN_FD, &st) < 0)
+	if (!koda_plan_is_there() || fstat(KODA_STAGE2_PLAN_FD, &st) < 0)
 		koda_stage2_fail("the plan is not sealed", "", errno);
 	plan.len = (size_t)st.st_size;
 	if (plan.len == 0 || plan.len > KODA_OP_PLAN_MAX)

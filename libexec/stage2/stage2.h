@@ -40,6 +40,8 @@ void koda_report_move(int least);
 void koda_hold_all(const struct plan *plan);
 void koda_hold_undo(void);
 
+/* Is it sealed already? */
+bool koda_plan_is_there(void);
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(void);
 
