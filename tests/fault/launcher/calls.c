@@ -142,6 +142,7 @@ static const struct dispensable fenced[] = {
 	{ TRACE_COMMAND, SYS_kill, EPERM, "what a canary must get" },
 	{ TRACE_INIT, SYS_prctl, EPERM, "who has no privileges has none to give up" },
 	{ TRACE_COMMAND, SYS_ioctl, 0, "what is no terminal is granted as none" },
+	{ TRACE_INIT, SYS_openat2, 0, "a socket's number is kept from being used again" },
 	{ TRACE_INIT, SYS_getdents64, 0, "who is not counted is counted as the command's" },
 	{ TRACE_INIT, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
 #ifdef SYS_open

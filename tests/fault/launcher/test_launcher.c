@@ -33,8 +33,15 @@ static const char *const role_names[] = { "runner",     "spawn", "guardian", "bu
 
 static struct trace_result plain; /* of a run without a fault */
 
+/* What is alike with every backend is tried most with the first: the others differ in what the
+ * launcher does around the command. */
+static bool is_own(const struct judge *judge, enum trace_role role)
+{
+	return judge->shape == TRACE_NATIVE || role == TRACE_GUARDIAN || role == TRACE_INIT;
+}
+
 /* Of calls to the same thing by the same process, the first, the last and some between. */
-static bool is_sampled(enum trace_role role, size_t nth, size_t step)
+static bool is_sampled(const struct judge *judge, enum trace_role role, size_t nth, size_t step)
 {
 	short nr = plain.calls[role][nth - 1];
 	size_t before = 0;
@@ -44,7 +51,9 @@ static bool is_sampled(enum trace_role role, size_t nth, size_t step)
 		before += i < nth - 1 && plain.calls[role][i] == nr;
 		after += i > nth - 1 && plain.calls[role][i] == nr;
 	}
-	return before == 0 || after == 0 || before % step == step / 2;
+	if (judge->shape != TRACE_NATIVE)
+		step *= 4;
+	return before == 0 || (after == 0 && is_own(judge, role)) || before % step == step / 2;
 }
 
 /* Tracer and traced take turns; on one processor that costs no wake-up of another. */
@@ -97,12 +106,6 @@ static void report(unsigned int wrong, unsigned int tried, const char *role, con
 	(void)fflush(stdout);
 }
 
-/* The launcher's own processes are alike with every backend, and are tried most with the first. */
-static size_t stride(const struct judge *judge, size_t step)
-{
-	return judge->shape == TRACE_NATIVE ? step : 4 * step;
-}
-
 static unsigned int fail_each(struct judge *judge, enum trace_role role, bool all)
 {
 	unsigned int wrong = 0;
@@ -115,11 +118,11 @@ static unsigned int fail_each(struct judge *judge, enum trace_role role, bool al
 
 			if (!calls_can_fail(&fault, plain.calls[role][nth - 1]))
 				continue;
-			if (!all && e == 0 && !is_sampled(role, nth, stride(judge, 8)))
+			if (!all && e == 0 && !is_sampled(judge, role, nth, 8))
 				continue;
 			if (!all && e > 0 &&
-			    (e - 1 != nth % (ERRORS - 1) ||
-			     !is_sampled(role, nth, stride(judge, 12))))
+			    (!is_own(judge, role) || e - 1 != nth % (ERRORS - 1) ||
+			     !is_sampled(judge, role, nth, 12)))
 				continue;
 			wrong += try_fault(judge, &fault);
 			tried++;
@@ -137,7 +140,7 @@ static unsigned int kill_each(struct judge *judge, enum trace_role role, bool al
 	for (size_t nth = 1; nth <= plain.count[role]; nth++) {
 		const struct trace_fault fault = { role, nth, 0, NULL };
 
-		if (!all && !is_sampled(role, nth, stride(judge, 24)))
+		if (!all && !is_sampled(judge, role, nth, 24))
 			continue;
 		wrong += try_fault(judge, &fault);
 		tried++;
