@@ -120,6 +120,7 @@ static const struct dispensable {
 	{ TRACE_COMMAND, SYS_openat2, ENOENT, "Landlock grants nothing there" },
 	{ TRACE_COMMAND, SYS_ioctl, EPERM, "what the filter must answer" },
 	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
+	{ TRACE_INIT, SYS_socketpair, EINVAL, "libc asks again without flags" },
 	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
 	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
