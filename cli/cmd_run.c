@@ -166,7 +166,7 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 		       const struct request *request, struct koda_error *err)
 {
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	int r = koda_sandbox_start(sandbox, options, &command, err);
 
 	if (r < 0)
@@ -202,10 +202,12 @@ static int act(const struct cli_call *call, struct request *request, struct koda
 	koda_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
 	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
 	struct koda_sandbox *sandbox = NULL;
-	struct koda_sandbox_options options = { .trust = request->shape.trust,
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = request->shape.trust,
 						.host_env = call->env,
 						.backend = request->backend };
 	struct koda_command_options command = {
+		.size = sizeof(command),
 		.shell = request->shell,
 		.argv = request->argv,
 		.stdio = { open_fd(0), open_fd(1), open_fd(2) },

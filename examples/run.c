@@ -44,13 +44,14 @@ int main(int argc, char **argv)
 {
 	/* The project is the working directory, the policy what the trust mode gives for it. */
 	const struct koda_sandbox_options options = {
+		.size = sizeof(options),
 		.trust = KODA_TRUST_AUTO,
 		.host_env = (const char *const *)environ,
 	};
-	struct koda_command_options what = { .stdio = { 0, 1, 2 } };
+	struct koda_command_options what = { .size = sizeof(what), .stdio = { 0, 1, 2 } };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 	int status;
 

@@ -87,5 +87,16 @@ check 'compile the example static' compile example_static examples/run.c --stati
 check 'run the example' runs_example example "$2"
 check 'run the example static' runs_example example_static "$2"
 
+runs_answer() {
+	local answer
+	# shellcheck disable=SC2016 # for the inner shell
+	answer=$(cd "$work/project" && LD_LIBRARY_PATH=$libdir unshare --user --map-root-user --mount \
+		sh -euc 'mount --bind "$1/libexec" "$2/libexec"; exec "$3" "echo loud; echo quiet >&3"' \
+		sh "$root" "$1" "$work/answer" 2>"$work/said")
+	[[ $answer == 'answer: quiet' ]] && grep -Fx loud "$work/said"
+}
+check 'compile the example of descriptors' compile answer examples/descriptor.c -- -std=c11
+check 'run the example of descriptors' runs_answer "$2"
+
 echo "$passed passed, $failed failed"
 ((failed == 0))

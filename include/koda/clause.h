@@ -60,9 +60,11 @@ struct koda_finding {
 	const char *remedy; /* static; what would make it better, or "" */
 };
 
-/* One finding per clause. */
+/* One finding per clause. Later releases may have more of those, and of older ones nobody looks at
+ * the rest. */
+#define KODA_CLAUSE_MAX 64
 struct koda_findings {
-	struct koda_finding of[KODA_CLAUSE_COUNT];
+	struct koda_finding of[KODA_CLAUSE_MAX];
 };
 
 /* "write_outside" and so on; never NULL. */

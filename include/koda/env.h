@@ -29,6 +29,7 @@ struct koda_env_request {
 	bool ca_bundle;          /* TLS is terminated with the CA bundle */
 	const char *scratch;     /* temporary directory, with the CA bundle in it; NULL: /tmp, and
 				  * the bundle is at KODA_CA_BUNDLE_INSIDE */
+	const void *reserved[4]; /* for later releases; NULL */
 };
 
 /* *ret_env is NULL-terminated and sorted by name, owned by the caller (koda_env_free).

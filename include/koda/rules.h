@@ -90,6 +90,7 @@ struct koda_place {
 	 * project's: writable if the root is, but for the protected names in them. */
 	const char *const *git_open;
 	const char *const *caches; /* package caches that exist */
+	const void *reserved[4];   /* for later releases; NULL */
 };
 
 /* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is

@@ -53,7 +53,11 @@ struct koda_question {
  * minute, by koda_sandbox_answer. Everything in question is borrowed for the call. */
 typedef void koda_question_fn(void *ctx, const struct koda_question *question);
 
+/* Options, and outcomes, may grow in later releases. Their size, which the caller sets, tells what
+ * the caller knows of: what a smaller struct lacks is zero, and what a larger one has that this
+ * library does not know must be. */
 struct koda_sandbox_options {
+	size_t size; /* sizeof(struct koda_sandbox_options) */
 	enum koda_trust trust;
 	const char *root;                 /* project; NULL: the working directory */
 	const struct koda_policy *policy; /* NULL: what trust gives for root. Copied. */
@@ -72,7 +76,8 @@ struct koda_sandbox_options {
 	bool no_sandbox; /* a clean environment, wall time and output limit only; not with auto */
 };
 
-/* Fails: DENIED for a refused root or what auto does not permit, POLICY, SYS, NOMEM. */
+/* Fails: DENIED for a refused root or what auto does not permit, POLICY, INVALID, UNSUPPORTED for
+ * options of a later release, SYS, NOMEM. */
 KODA_API KODA_CHECK int koda_sandbox_open(const struct koda_sandbox_options *options,
 					  struct koda_sandbox **ret_sandbox,
 					  struct koda_error *err);
@@ -99,7 +104,34 @@ KODA_API KODA_CHECK int koda_sandbox_set_network(struct koda_sandbox *sandbox,
 KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64_t question,
 					    bool allow, struct koda_error *err);
 
+/* One more descriptor for a command, besides its streams. It is handed over itself, not carried:
+ * the command has all that it gives, for as long as anything of the command runs, and shares its
+ * offset and status flags (O_NONBLOCK) with the caller, who keeps its own and may close it once the
+ * command is started. Whatever the other end does for the command, the caller lets it do; policy
+ * and network rules do not apply to it.
+ *
+ * Only what leads to nothing but itself can be handed over:
+ *   anonymous pipes (both ends can be had from one, where /proc is there: give each command its
+ * own) connected Unix sockets, SOCK_STREAM or SOCK_SEQPACKET. Descriptors can be sent through them,
+ * both ways: never send a directory or a file that the policy does not give, and never connect two
+ *     commands to each other
+ *   memory files (memfd_create). Without F_SEAL_WRITE and F_SEAL_SHRINK the command may write to
+ *     them, and cut them off, even if they were opened for reading
+ * Everything else is refused, for it would be a way out: directories and O_PATH lead to other
+ * files; files that have names, those of /proc and devices among them, can be opened again for more
+ * than they were opened for, and their modes and times be changed; sockets that are not connected,
+ * are of a network or send datagrams reach others, past the proxy; namespaces, mounts, pidfds and
+ * what else the kernel makes descriptors of are powers over the host. */
+struct koda_descriptor {
+	int host_fd;  /* the caller's */
+	int child_fd; /* the number that the command finds it at: 3 to KODA_DESCRIPTOR_LAST */
+};
+
+#define KODA_DESCRIPTORS_MAX 16
+#define KODA_DESCRIPTOR_LAST 127
+
 struct koda_command_options {
+	size_t size;             /* sizeof(struct koda_command_options) */
 	const char *shell;       /* text for sh -c; or NULL, and then */
 	const char *const *argv; /* a program (looked up in PATH) with its arguments */
 	const char *cwd;         /* NULL: the project root; else a directory */
@@ -109,10 +141,13 @@ struct koda_command_options {
 	bool terminal;           /* the command gets a terminal of its own, carried to stdio[0] and
 				  * stdio[1] (and in the place of stdio[2], if that is a terminal).
 				  * Until it has ended stdio[0], if a terminal, is in raw mode. */
+	const struct koda_descriptor *descriptors; /* besides those; every other is closed */
+	size_t descriptor_count;                   /* at most KODA_DESCRIPTORS_MAX */
 };
 
 /* Starts the command, unless the policy forbids that, or requires an approval that there is none
- * of: DENIED. Its streams are pipes of their own; koda_command_wait carries the bytes.
+ * of: DENIED. Its streams are pipes of their own; koda_command_wait carries the bytes. DENIED also
+ * for a descriptor that may not be handed over; INVALID for a number that is impossible.
  * Fails: UNSUPPORTED if a clause that the policy asks for does not hold on this machine or the
  * sandbox cannot be set up (nothing ran), SYS, CHILD, NOMEM. */
 KODA_API KODA_CHECK int koda_sandbox_start(struct koda_sandbox *sandbox,
@@ -129,6 +164,7 @@ enum koda_end {
 };
 
 struct koda_outcome {
+	size_t size; /* sizeof(struct koda_outcome), set by the caller; the rest is filled in */
 	enum koda_end end;
 	int code;
 	int signal;
@@ -140,7 +176,7 @@ struct koda_outcome {
 };
 
 /* Carries the streams until the command has ended or its wall time has passed, then ends whatever
- * it left behind. Fails: SYS. */
+ * it left behind. Fails: INVALID, SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
 /* The same for at most so long. Fails: TIMEOUT if the command still runs, and is to be waited for

@@ -9,6 +9,7 @@
  *
  * Its environment is the command's.
  */
+#include "wire/descriptor.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -28,9 +29,11 @@
 #define ROUNDS_MAX  1000
 #define ROUND_USECS 1000
 
+static int reports = KODA_STAGE2_STATUS_FD;
+
 static void report(const struct koda_report *report)
 {
-	(void)!write(KODA_STAGE2_STATUS_FD, report, sizeof(*report));
+	(void)!write(reports, report, sizeof(*report));
 }
 
 static _Noreturn void fail(const char *step, const char *path)
@@ -43,6 +46,22 @@ static _Noreturn void fail(const char *step, const char *path)
 	_exit(KODA_STAGE2_FAILED);
 }
 
+/* What the host hands over; its numbers may be those of our own. */
+static void take_handed(void)
+{
+	struct koda_handed handed;
+	int fds[KODA_HANDED_MAX];
+
+	if (!koda_handed_receive(reports, &handed, fds)) {
+		if (errno != EAGAIN)
+			fail("take what the host hands over", "");
+		return;
+	}
+	reports = fcntl(reports, F_DUPFD_CLOEXEC, KODA_HANDED_LAST + 1);
+	if (reports < 0 || !koda_handed_place(&handed, fds))
+		fail("place a descriptor", "");
+}
+
 static _Noreturn void become_command(char *const argv[])
 {
 	struct koda_report failed = { .kind = KODA_REPORT_EXEC_FAILED };
@@ -52,6 +71,7 @@ static _Noreturn void become_command(char *const argv[])
 		fail("start a session", "");
 	if (chdir(argv[1]) < 0)
 		fail("enter", argv[1]);
+	take_handed();
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execvp(argv[2], argv + 3);

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,6 +53,7 @@ static pid_t ending; /* bubblewrap that is to be waited for */
 
 struct started {
 	pid_t pid;  /* bubblewrap itself, which outlives what is inside */
+	int pidfd;  /* the same */
 	int bond;   /* to the first process inside */
 	int errors; /* what bubblewrap says */
 };
@@ -145,6 +147,9 @@ static struct started start(struct told *told)
 	if (started.pid < 0)
 		koda_stage2_fail("start bubblewrap", "", errno);
 	(void)close(bond[1]);
+	started.pidfd = (int)syscall(SYS_pidfd_open, started.pid, 0);
+	if (started.pidfd < 0)
+		koda_stage2_fail("hold bubblewrap", "", errno);
 	started.bond = bond[0];
 	return started;
 }
@@ -186,19 +191,35 @@ static bool has_changed(const struct plan *plan)
 	return false;
 }
 
-static void wait_for(pid_t pid)
+static void wait_for_ending(void)
 {
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (ending > 0 && waitpid(ending, NULL, 0) < 0 && errno == EINTR)
 		;
+	ending = 0;
 }
 
-/* Bubblewrap's own words, the first line of them. */
+/* Bubblewrap, and with it whatever it started. */
+static void end(const struct started *started)
+{
+	(void)kill(started->pid, SIGKILL);
+	ending = started->pid;
+}
+
+void koda_bwrap_end(void)
+{
+	wait_for_ending();
+	/* What it has left behind has become ours. */
+	(void)koda_family_end(NULL);
+}
+
+/* Bubblewrap's own words, the first line of them. It has ended, or is of no use. */
 static _Noreturn void tell_failure(const struct started *started, const struct plan *plan)
 {
 	char text[192];
 	ssize_t n;
 
-	wait_for(started->pid);
+	end(started);
+	koda_bwrap_end();
 	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
@@ -218,7 +239,8 @@ struct met {
 static struct met meet(const struct started *started, const struct plan *plan)
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = 0 },
-				   { .fd = started->bond, .events = POLLIN } };
+				   { .fd = started->bond, .events = POLLIN },
+				   { .fd = started->pidfd, .events = POLLIN } };
 	union {
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(struct ucred))];
@@ -232,9 +254,12 @@ static struct met meet(const struct started *started, const struct plan *plan)
 	const struct cmsghdr *header;
 	struct ucred who;
 
-	while (poll(polled, 2, -1) < 0)
+	while (poll(polled, 3, -1) < 0)
 		if (errno != EINTR)
 			koda_stage2_fail("wait for bubblewrap", "", errno);
+	/* What it has started may wait for it in vain, and keep the bond. */
+	if (!polled[1].revents && polled[2].revents)
+		tell_failure(started, plan);
 	if (!polled[1].revents)
 		return met;
 	if (recvmsg(started->bond, &message, MSG_CMSG_CLOEXEC) != 1)
@@ -280,20 +305,6 @@ static void watch(int pidfd, int bond)
 		;
 }
 
-/* Bubblewrap, and whatever it started. */
-static void end(const struct started *started)
-{
-	(void)kill(started->pid, SIGKILL);
-	ending = started->pid;
-}
-
-void koda_bwrap_end(void)
-{
-	if (ending > 0)
-		wait_for(ending);
-	ending = 0;
-}
-
 /* Once more, with all that bubblewrap can be told: nobody inside may mount. */
 static struct met start_again(struct started *started, struct met met, const struct plan *plan,
 			      int plan_fd)
@@ -303,6 +314,7 @@ static struct met start_again(struct started *started, struct met met, const str
 
 	(void)syscall(SYS_pidfd_send_signal, met.pidfd, SIGKILL, NULL, 0);
 	end(started);
+	(void)close(started->pidfd);
 	(void)close(started->bond);
 	(void)close(started->errors);
 	*started = start(&told);
@@ -311,7 +323,7 @@ static struct met start_again(struct started *started, struct met met, const str
 	/* What has been in the way of nobody meanwhile. */
 	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
 		;
-	koda_bwrap_end();
+	wait_for_ending();
 	(void)close(met.pidfd);
 	return meet(started, plan);
 }
@@ -350,9 +362,14 @@ void koda_bwrap_guard(void)
 	struct told told = { .part = part,
 			     .plan = KODA_STAGE2_PLAN_FD,
 			     .args = KODA_BWRAP_START_FD };
-	struct started started = start(&told);
-	bool ended = koda_guardian_wait_for_plan() && guard(&started);
+	struct started started;
+	bool ended;
 
+	/* Orphans of bubblewrap come here, to be ended. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		koda_stage2_fail("become the reaper of orphans", "", errno);
+	started = start(&told);
+	ended = koda_guardian_wait_for_plan() && guard(&started);
 	/* Whatever was inside has ended, or never began and goes with it. */
 	end(&started);
 	if (!ended)

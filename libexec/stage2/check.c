@@ -224,10 +224,14 @@ static void check_denied_socket(int family, int type, const char *name)
 
 	if (fd >= 0)
 		koda_stage2_fail("self-check: there are sockets of the kind", name, 0);
+	if (errno != EACCES && errno != EPERM && errno != EAFNOSUPPORT)
+		koda_stage2_fail("self-check: cannot try sockets of the kind", name, errno);
 }
 
 void koda_check_fenced(const struct plan *plan, bool bounded)
 {
+	const long abi = koda_lock_abi();
+
 	check_status(bounded);
 	check_filter();
 	check_denied(plan);
@@ -235,8 +239,9 @@ void koda_check_fenced(const struct plan *plan, bool bounded)
 	check_denied_socket(AF_INET6, SOCK_RAW, "raw");
 	check_denied_socket(AF_NETLINK, SOCK_RAW, "netlink");
 	check_denied_socket(AF_UNIX, SOCK_DGRAM, "Unix datagram");
-	if (koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES &&
-	    (kill(getppid(), 0) == 0 || errno != EPERM))
+	if (abi < 1)
+		koda_stage2_fail("self-check: Landlock is gone", "", errno);
+	if (abi >= SYS_LANDLOCK_ABI_SCOPES && (kill(getppid(), 0) == 0 || errno != EPERM))
 		koda_stage2_fail("self-check: signals leave the sandbox", "", errno);
 }
 

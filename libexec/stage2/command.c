@@ -166,6 +166,7 @@ _Noreturn void koda_command_become(const struct plan *plan)
 	prepare_script(args + 1);
 	if (syscall(SYS_close_range, 3, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
+	koda_handed_give();
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	exec_search(args[0], args + 1, env);

@@ -58,11 +58,15 @@ static void check_proc(void)
 void koda_family_begin(bool abstract)
 {
 	pid_t parent = getppid();
+	long abi = koda_lock_abi();
 
+	/* Not to know is not the same as to know that there are no scopes. */
+	if (abi < 1)
+		koda_stage2_fail("Landlock is not available", "", errno);
 	check_proc();
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		koda_stage2_fail("become the reaper of orphans", "", errno);
-	if (koda_lock_abi() < SYS_LANDLOCK_ABI_SCOPES)
+	if (abi < SYS_LANDLOCK_ABI_SCOPES)
 		return;
 	/* Only what could be signalled before tells anything afterwards. A parent that is gone
 	 * tells nothing; then nothing is believed. */

@@ -161,6 +161,7 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 	for (int fd = 0; fd <= 2; fd++)
 		if (dup2(fds[1 + fd], fd) < 0)
 			koda_stage2_fail("take the streams", "", errno);
+	koda_handed_take(&plan);
 	koda_command_settle(&plan);
 	koda_lock_enter(fds[0]);
 	koda_check_fenced(&plan, bounded);
@@ -245,23 +246,25 @@ static _Noreturn void serve(int signals, int guardian_fd)
 }
 
 /* First a byte says that there is a plan, then a struct go that the guardian has made the temporary
- * directory. Or it is gone. */
-static void wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
+ * directory. False: it is gone. */
+static bool wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 {
 	ssize_t n;
 
 	do {
 		n = read(guardian_fd, ret_word, len);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)len)
-		_exit(1);
+	return n == (ssize_t)len;
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
 static bool drop_bounding_set(void)
 {
-	if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) < 0)
+	if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) < 0) {
+		if (errno != EPERM)
+			koda_stage2_fail("drop a capability", "", errno);
 		return false;
+	}
 	koda_lock_bounding_set();
 	return true;
 }
@@ -340,13 +343,19 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	tidy_descriptors(guardian_fd);
 	to_command = start_command();
 	signals = watch_signals();
-	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
+	if (!wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned)))
+		_exit(1);
 	/* The guardian is still making the temporary directory. */
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	open_way_out(&plan, &way);
 	koda_terminal_open(&plan);
 	ruleset = koda_lock_rules(&plan);
-	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
+	if (!wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go))) {
+		/* It may have made the directory, and not have come to say so. */
+		koda_scratch_adopt(&plan);
+		koda_scratch_remove();
+		_exit(1);
+	}
 	koda_scratch_adopt(&plan);
 	koda_lock_late_rules(&plan, ruleset);
 	let_command_go(&plan, &way, ruleset, to_command);

@@ -113,7 +113,9 @@ _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, b
 	signals = signalfd(-1, &all, SFD_CLOEXEC);
 	if (signals < 0)
 		koda_stage2_fail("watch signals", "", errno);
+	koda_handed_take(plan);
 	command = koda_command_start(plan);
+	koda_handed_drop();
 	/* Connections have been waiting there; telling the runner takes time that the command need
 	 * not wait. */
 	if (way_out >= 0) {

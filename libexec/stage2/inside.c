@@ -144,7 +144,8 @@ _Noreturn void koda_inside_main(bool made)
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
 	/* It was executed by a number. */
-	(void)prctl(PR_SET_NAME, "koda-sandbox-stage2", 0, 0, 0);
+	if (prctl(PR_SET_NAME, "koda-sandbox-stage2", 0, 0, 0) < 0)
+		koda_stage2_fail("take its name", "", errno);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
 	koda_check_remember_view();

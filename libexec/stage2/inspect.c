@@ -139,6 +139,7 @@ static bool is_as_planned(const struct koda_op *op, const struct found *found)
 	case KODA_OP_TERMINAL:
 	case KODA_OP_NET:
 	case KODA_OP_CGROUP:
+	case KODA_OP_DESCRIPTOR:
 	case KODA_OP_COUNT:
 		break;
 	}

@@ -102,8 +102,9 @@ static int open_exact(const struct koda_op *op, struct stat *ret_st)
 
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR || errno == EACCES))
 		errno = ENOENT; /* a link by now, or closed to us: nothing there to grant */
-	if (fd >= 0 && (fstat(fd, ret_st) < 0 || S_ISLNK(ret_st->st_mode) ||
-			(op->n2 != 0 && ret_st->st_ino != op->n2))) {
+	if (fd >= 0 && fstat(fd, ret_st) < 0)
+		koda_stage2_fail("look at what Landlock is to grant", op->text1.ptr, errno);
+	if (fd >= 0 && (S_ISLNK(ret_st->st_mode) || (op->n2 != 0 && ret_st->st_ino != op->n2))) {
 		(void)close(fd);
 		errno = ENOENT;
 		return -1;

@@ -4,8 +4,23 @@
 
 #include "wire/report.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+static int status = KODA_STAGE2_STATUS_FD;
+
+void koda_report_move(int least)
+{
+	int moved = fcntl(status, F_DUPFD_CLOEXEC, least);
+
+	if (moved < 0)
+		koda_stage2_fail("keep a descriptor", "", errno);
+	(void)close(status);
+	status = moved;
+}
 
 static void copy_text(char *out, size_t size, const char *text)
 {
@@ -15,14 +30,13 @@ static void copy_text(char *out, size_t size, const char *text)
 	out[len] = '\0';
 }
 
-bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path)
+bool koda_report_send(uint32_t kind, int ended, int sys_errno, const char *step, const char *path)
 {
-	struct koda_report report = { .kind = kind, .status = status, .sys_errno = sys_errno };
+	struct koda_report report = { .kind = kind, .status = ended, .sys_errno = sys_errno };
 
 	copy_text(report.step, sizeof(report.step), step);
 	copy_text(report.path, sizeof(report.path), path);
-	return send(KODA_STAGE2_STATUS_FD, &report, sizeof(report), MSG_NOSIGNAL) ==
-	       (ssize_t)sizeof(report);
+	return send(status, &report, sizeof(report), MSG_NOSIGNAL) == (ssize_t)sizeof(report);
 }
 
 bool koda_report_pass(int socket, void *bytes, size_t len, int fd)
@@ -50,5 +64,5 @@ bool koda_report_give(uint32_t kind, int fd, const char *path)
 	struct koda_report report = { .kind = kind };
 
 	copy_text(report.path, sizeof(report.path), path);
-	return koda_report_pass(KODA_STAGE2_STATUS_FD, &report, sizeof(report), fd);
+	return koda_report_pass(status, &report, sizeof(report), fd);
 }

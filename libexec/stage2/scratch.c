@@ -12,7 +12,6 @@
 #include "stage2.h"
 
 #include "sys.h"
-#include "wire/report.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -90,11 +89,9 @@ void koda_scratch_remove(void)
 		return;
 	pid = fork();
 	if (pid <= 0) {
-		if (pid == 0) {
-			/* Nobody is to wait for these to close. */
-			(void)close(KODA_STAGE2_STATUS_FD);
-			(void)close(KODA_STAGE2_LIFE_FD);
-		}
+		/* Nobody is to wait for what it has to close. */
+		if (pid == 0)
+			(void)syscall(SYS_close_range, 3, ~0U, 0);
 		remove_all();
 		if (pid == 0)
 			_exit(0);

@@ -33,6 +33,8 @@ bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step
 bool koda_report_give(uint32_t kind, int fd, const char *path);
 /* The same in general. */
 bool koda_report_pass(int socket, void *bytes, size_t len, int fd);
+/* From now on by a descriptor of this number or a higher one. */
+void koda_report_move(int least);
 
 /* Placeholders (hold.c). Undoing removes only what nobody else holds and nothing was put into. */
 void koda_hold_all(const struct plan *plan);
@@ -192,6 +194,12 @@ void koda_check_take_outside(const struct namespace_name names[KODA_NAMESPACES])
 void koda_check_open_view(void);
 /* Remembers those in which the view was built: the command must not be in them either. */
 void koda_check_remember_view(void);
+
+/* Descriptors that the host hands over (handed.c): whoever starts the command takes them, the
+ * command gives each its number, and then nobody else has them any more. */
+void koda_handed_take(const struct plan *plan);
+void koda_handed_give(void);
+void koda_handed_drop(void);
 
 /* Becomes the command (command.c): what no plan changes, what the plan says, the last part. */
 void koda_command_begin(void);

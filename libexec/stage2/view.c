@@ -231,6 +231,7 @@ static void apply(const struct koda_op *op, int tree)
 	case KODA_OP_TERMINAL:
 	case KODA_OP_NET:
 	case KODA_OP_CGROUP:
+	case KODA_OP_DESCRIPTOR:
 	case KODA_OP_COUNT:
 		break;
 	}

@@ -27,4 +27,7 @@ int koda_fail_nomem(struct koda_error *err);
 /* For what a bounded container returned: LIMIT becomes "WHAT is too long", NOMEM stays that. */
 int koda_fail_room(struct koda_error *err, int code, const char *what);
 
+/* Members of a public struct that this release does not know. Fails: UNSUPPORTED if any is used. */
+KODA_CHECK int koda_check_reserved(const void *const reserved[4], struct koda_error *err);
+
 #endif

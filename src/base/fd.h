@@ -47,7 +47,7 @@ KODA_CHECK int koda_fd_sealed(const char *name, const void *bytes, size_t len, i
 bool koda_fd_is_sealed(int fd);
 
 /* One message of len bytes (1 or more) with count descriptors (at most KODA_FD_PASS_MAX). */
-#define KODA_FD_PASS_MAX 8
+#define KODA_FD_PASS_MAX 16
 KODA_CHECK int koda_fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count,
 			    struct koda_error *err);
 /* Receives one message into bytes[size]; *ret_len is its length (0: the peer is gone). The

@@ -200,6 +200,7 @@ static void put_op(struct writer *w, size_t line)
 	case KODA_OP_TERMINAL:
 	case KODA_OP_NET:
 	case KODA_OP_CGROUP:
+	case KODA_OP_DESCRIPTOR:
 	case KODA_OP_COUNT:
 		break;
 	}

@@ -23,6 +23,7 @@ static const struct naming {
 	[KODA_OP_HOLE] = { "device", "inode" },     [KODA_OP_TMPFS] = { "bytes", "mode" },
 	[KODA_OP_VEIL] = { "bytes", "mode" },       [KODA_OP_LANDLOCK] = { "rights", NULL },
 	[KODA_OP_FILE] = { "mode", NULL },          [KODA_OP_SOCKET] = { "device", "inode" },
+	[KODA_OP_DESCRIPTOR] = { "number", NULL },
 };
 
 static const enum koda_op_text texts[][2] = {

@@ -135,6 +135,12 @@ int koda_plan_command(struct koda_plan *plan, const struct koda_plan_request *re
 
 	if (r == KODA_OK && request->terminal)
 		r = koda_plan_add(plan, &terminal, NULL, err);
+	for (uint32_t i = 0; request->handed && i < request->handed->count && r == KODA_OK; i++) {
+		const struct koda_op op = { .kind = KODA_OP_DESCRIPTOR,
+					    .n1 = (uint64_t)request->handed->numbers[i] };
+
+		r = koda_plan_add(plan, &op, "handed over by the host", err);
+	}
 	if (r == KODA_OK)
 		r = add_text(plan, KODA_OP_CWD, request->cwd, err);
 	for (const char *const *env = request->env; *env && r == KODA_OK; env++)

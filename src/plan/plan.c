@@ -120,6 +120,8 @@ static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 		return koda_buf_addf(out, "of its own");
 	case KODA_OP_CGROUP:
 		return koda_buf_addf(out, " memory=%" PRIu64 " processes=%" PRIu64, op->n1, op->n2);
+	case KODA_OP_DESCRIPTOR:
+		return koda_buf_addf(out, "%" PRIu64, op->n1);
 	case KODA_OP_FILTER:
 		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
 	case KODA_OP_HOLD:

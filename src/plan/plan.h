@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/set.h"
 #include "base/str.h"
+#include "wire/descriptor.h"
 #include "wire/op.h"
 #include "wire/terminal.h"
 
@@ -59,8 +60,9 @@ struct koda_plan_request {
 	struct koda_span authorities; /* what programs inside trust; NULL: as outside */
 	const char *scratch; /* without namespaces: the command's temporary directory; NULL: with */
 	const char *cwd;
-	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
-	const char *const *env;  /* NULL-terminated */
+	const char *const *argv;          /* program to execute, then its argv; NULL-terminated */
+	const char *const *env;           /* NULL-terminated */
+	const struct koda_handed *handed; /* descriptors besides 0-2; NULL: none */
 };
 
 /* One op and why it is there. */

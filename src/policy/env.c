@@ -168,8 +168,10 @@ static int by_text(const void *a, const void *b)
 int koda_env_build(const struct koda_env_request *request, char ***ret_env, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv env = KODA_STRV_INIT;
-	int r;
+	int r = koda_check_reserved(request->reserved, err);
 
+	if (r < 0)
+		return r;
 	if (!request->command || !request->cwd)
 		return koda_fail(err, KODA_E_INVALID, 0, "command and cwd are needed");
 	r = copy_names(&env, request->host, koda_env_base, err);

@@ -130,9 +130,12 @@ static int fill_hosts(struct koda_rules *rules, const struct koda_policy *policy
 static int make(const struct koda_policy *policy, const struct koda_place *place, bool with_hosts,
 		struct koda_rules **ret_rules, struct koda_error *err)
 {
-	struct koda_rules *rules = calloc(1, sizeof(*rules));
-	int r;
+	struct koda_rules *rules;
+	int r = koda_check_reserved(place->reserved, err);
 
+	if (r < 0)
+		return r;
+	rules = calloc(1, sizeof(*rules));
 	if (!rules)
 		return koda_fail_nomem(err);
 	atomic_init(&rules->owners, 1);

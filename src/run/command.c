@@ -8,6 +8,8 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "policy/rules.h"
+#include "run/handout.h"
+#include "run/sized.h"
 #include "run/survey.h"
 #include "wire/report.h"
 
@@ -191,6 +193,8 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 	if (r == KODA_OK)
 		r = attach(command, options, err);
 	if (r == KODA_OK)
+		r = koda_handout_send(options, command->launcher.ends.status[0], err);
+	if (r == KODA_OK)
 		r = koda_launcher_launch(&command->launcher, &plan, err);
 	if (r < 0) {
 		koda_command_free(command);
@@ -216,8 +220,18 @@ int koda_command_settle(struct koda_sandbox *sandbox, const struct koda_command_
 	return r;
 }
 
-int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		       struct koda_command **ret_command, struct koda_error *err)
+int koda_command_options_take(struct koda_command_options *known,
+			      const struct koda_command_options *given, struct koda_error *err)
+{
+	/* The first release had none of those that are handed over. */
+	return koda_sized_take(known, sizeof(*known),
+			       offsetof(struct koda_command_options, descriptors), given,
+			       "koda_command_options", err);
+}
+
+/* From the options as they are known here, with descriptors that nobody else can close. */
+static int start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		 struct koda_command **ret_command, struct koda_error *err)
 {
 	struct koda_command *command = NULL;
 	struct koda_error why = { .code = KODA_OK };
@@ -240,6 +254,19 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	tell_start(command, sandbox);
 	*ret_command = command;
 	return KODA_OK;
+}
+
+int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		       struct koda_command **ret_command, struct koda_error *err)
+{
+	koda_auto_handout struct koda_handout handout = KODA_HANDOUT_INIT;
+	struct koda_command_options known;
+	int r = koda_command_options_take(&known, options, err);
+
+	if (r == KODA_OK)
+		r = koda_handout_take(&handout, &known, err);
+	known.descriptors = handout.list;
+	return r < 0 ? r : start(sandbox, &known, ret_command, err);
 }
 
 int koda_command_signal(struct koda_command *command, int signal, struct koda_error *err)

@@ -29,7 +29,8 @@ static int open_probe(enum koda_backend_kind kind, const char *dir, const char *
 {
 	koda_auto_policy struct koda_policy *policy = NULL;
 	enum koda_clause accept[KODA_CLAUSE_COUNT];
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_SAFE,
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_SAFE,
 						.root = dir,
 						.host_env = host_env,
 						.accept = accept,
@@ -47,9 +48,11 @@ static int open_probe(enum koda_backend_kind kind, const char *dir, const char *
 
 static int run_probe(struct koda_sandbox *sandbox, bool *ret_open_view, struct koda_error *err)
 {
-	const struct koda_command_options options = { .shell = "true", .stdio = { -1, -1, -1 } };
+	const struct koda_command_options options = { .size = sizeof(options),
+						      .shell = "true",
+						      .stdio = { -1, -1, -1 } };
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	int r = koda_sandbox_start(sandbox, &options, &command, err);
 
 	if (r == KODA_OK)

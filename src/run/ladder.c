@@ -122,7 +122,7 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 		 struct koda_error *err)
 {
 	struct koda_command_options nothing = *options;
-	struct koda_outcome outcome = { .end = KODA_END_SETUP };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_command *command = NULL;
 	koda_event_fn *on_event = sandbox->on_event;
 	uint64_t deadline = koda_clock_now() + PROBE_NS;
@@ -131,6 +131,8 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 	nothing.shell = "true";
 	nothing.argv = NULL;
 	nothing.terminal = false;
+	nothing.descriptors = NULL;
+	nothing.descriptor_count = 0;
 	nothing.stdio[0] = nothing.stdio[1] = nothing.stdio[2] = -1;
 	sandbox->on_event = NULL;
 	r = koda_command_settle(sandbox, &nothing, &command, err);

@@ -76,6 +76,7 @@ static const struct {
 	{ "the project root cannot be used", ENOENT, "make it first, or name another" },
 	{ "the project root cannot be used", 0, "name another" },
 	{ "the project root is not a directory", 0, "name the directory that it is in" },
+	{ "the list of sockets", 0, "end programs that have very many Unix sockets" },
 	{ "the host's sockets cannot be hidden", 0, "mount /proc, readable" },
 	{ "cannot start", ENOENT, "install koda-sandbox again: the launcher is missing" },
 	{ "cannot start", EACCES, "install koda-sandbox again: the launcher cannot be executed" },

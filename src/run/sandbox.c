@@ -8,8 +8,11 @@
 #include "policy/policy.h"
 #include "run/authority.h"
 #include "run/cgroup.h"
+#include "run/handout.h"
+#include "run/judge.h"
 #include "run/remedy.h"
 #include "run/scratch.h"
+#include "run/sized.h"
 #include "run/survey.h"
 #include "run/world.h"
 
@@ -17,6 +20,11 @@
 #include <koda/env.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What the first release had. */
+#define OPTIONS_LEAST                                                                              \
+	(offsetof(struct koda_sandbox_options, no_sandbox) +                                       \
+	 sizeof(((struct koda_sandbox_options *)NULL)->no_sandbox))
 
 static int load_policy(struct koda_sandbox_parts *parts, const struct koda_sandbox_options *options,
 		       struct koda_error *err)
@@ -62,6 +70,17 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 
+/* T-17. What is not found cannot be hidden. Where init makes every connection nothing has to be. */
+static void doubt_sockets(const struct koda_sandbox *sandbox, struct koda_findings *findings)
+{
+	if (sandbox->sockets_unsure && sandbox->backend != &koda_backend_landlock)
+		findings->of[KODA_CLAUSE_SOCKETS] = koda_refused(
+			"a socket of the host is not where it was bound, and there are too many "
+			"files to look for it",
+			"end the programs whose sockets were moved or removed (ss -xap lists "
+			"them)");
+}
+
 int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
 		       struct koda_error *err)
 {
@@ -76,6 +95,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
 				 findings.of[0].why, findings.of[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
+	doubt_sockets(sandbox, &findings);
 	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
 	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 }
@@ -84,12 +104,15 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 {
 	struct koda_machine machine;
 
+	memset(ret_findings, 0, sizeof(*ret_findings));
 	koda_machine_glance(&machine);
 	machine.overlay = koda_machine_has_overlay();
 	machine.cgroup = koda_machine_has_cgroup();
 	(void)sandbox->backend->judge(&machine, ret_findings);
-	if (sandbox->backend != &koda_backend_none)
-		koda_admit_relax(sandbox->policy, ret_findings);
+	if (sandbox->backend == &koda_backend_none)
+		return;
+	koda_admit_relax(sandbox->policy, ret_findings);
+	doubt_sockets(sandbox, ret_findings);
 }
 
 int koda_sandbox_assemble(const struct koda_sandbox_options *options,
@@ -142,12 +165,17 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 		      struct koda_error *err)
 {
 	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
-	int r = koda_site_load(&parts.site, options->root, options->host_env, err);
+	struct koda_sandbox_options known;
+	int r = koda_sized_take(&known, sizeof(known), OPTIONS_LEAST, options,
+				"koda_sandbox_options", err);
 
+	if (r < 0)
+		return r;
+	r = koda_site_load(&parts.site, known.root, known.host_env, err);
 	if (r == KODA_OK)
-		r = load_policy(&parts, options, err);
+		r = load_policy(&parts, &known, err);
 	if (r == KODA_OK)
-		return koda_sandbox_assemble(options, &parts, ret_sandbox, err);
+		return koda_sandbox_assemble(&known, &parts, ret_sandbox, err);
 	koda_site_clear(&parts.site);
 	koda_policy_free(parts.policy);
 	return r;
@@ -237,8 +265,12 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 	};
 	struct koda_terminal_state terminal;
+	struct koda_handed handed = { .count = 0 };
 	char **env = NULL;
 	int r = command_line(options, &line, err);
+
+	if (r == KODA_OK)
+		r = koda_handout_numbers(options, &handed, err);
 
 	if (options->terminal)
 		koda_terminal_describe(options->stdio, &terminal);
@@ -269,6 +301,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,
+			.handed = &handed,
 		};
 
 		r = koda_plan_make(plan, &request, err);
@@ -285,10 +318,13 @@ static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_opt
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	int r = koda_survey_for_plan(sandbox, err);
+	struct koda_command_options known;
+	int r = koda_command_options_take(&known, options, err);
 
 	if (r == KODA_OK)
-		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+		r = koda_survey_for_plan(sandbox, err);
+	if (r == KODA_OK)
+		r = koda_sandbox_make_plan(sandbox, &known, &plan, err);
 	if (r == KODA_OK)
 		r = render(&plan, &text, err);
 	if (r < 0)

@@ -24,8 +24,9 @@ struct koda_sandbox {
 	struct koda_rules *rules;   /* owned */
 	struct koda_strv host_env;
 	struct koda_strv sockets;
-	bool surveyed; /* for a plan that was made: the next one needs another look */
-	char *cgroup;  /* owned; where a control group can be made, or NULL */
+	bool sockets_unsure; /* there may be more of them than were found */
+	bool surveyed;       /* for a plan that was made: the next one needs another look */
+	char *cgroup;        /* owned; where a control group can be made, or NULL */
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
 	const struct koda_backend *backend; /* that commands are started with */
@@ -92,6 +93,11 @@ void koda_command_tell(const struct koda_command *command, struct koda_event eve
  * needed, so only the rest is looked at. Fails: UNSUPPORTED, INVALID. */
 KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
 				  struct koda_error *err);
+
+/* The caller's options as this release knows them. Fails: INVALID, UNSUPPORTED. */
+KODA_CHECK int koda_command_options_take(struct koda_command_options *known,
+					 const struct koda_command_options *given,
+					 struct koda_error *err);
 
 /* Starts a command with the sandbox's backend as it is now, and does not wait for anything. */
 KODA_CHECK int koda_command_launch(struct koda_sandbox *sandbox,

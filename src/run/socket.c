@@ -26,10 +26,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Entries read in search of sockets: of one directory, and of a project. */
-#define DIR_ENTRIES_MAX  ((size_t)10000)
-#define TREE_ENTRIES_MAX ((size_t)500000)
-#define NAMES_BYTES_MAX  ((size_t)64 << 20)
+#define NAMES_BYTES_MAX ((size_t)64 << 20)
 
 /* A bound socket: inode and device as the kernel tells them (32 bits of each), then the name. */
 struct bound {
@@ -40,8 +37,11 @@ struct bound {
 
 struct finder {
 	const char *root;
+	const struct koda_socket_bounds *bounds;
 	struct stat root_st;
 	bool root_plain;
+	bool blind;             /* the kernel has told no inodes */
+	bool unsure;            /* not everywhere could be looked */
 	struct koda_set bound;  /* entries are struct bound with the name's NUL */
 	struct koda_set wanted; /* of those, the inodes to be looked for (uint32_t) */
 	struct koda_set paths;  /* what was found */
@@ -156,6 +156,19 @@ static int ask_kernel(struct finder *f)
 	return r < 0 ? r : KODA_OK;
 }
 
+/* Num: RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". NULL: none. */
+static const char *name_in(const char *line)
+{
+	const int columns = 7;
+	const char *at = line;
+
+	for (int i = 0; i < columns; i++) {
+		at += strspn(at, " ");
+		at += strcspn(at, " ");
+	}
+	return at[0] == ' ' && at[1] != '@' && at[1] != '\0' ? at + 1 : NULL;
+}
+
 /* The older table: names only, as text, and a name may break its line. */
 static int read_table(struct finder *f)
 {
@@ -173,12 +186,13 @@ static int read_table(struct finder *f)
 	if (!text.ptr) /* there is always a head line */
 		return koda_fail_at(f->err, KODA_E_SYS, 0, "/proc/net/unix",
 				    "the host's sockets cannot be hidden");
-	/* Num RefCount Protocol Flags Type St Inode Path; abstract names begin with "@". */
+	/* Not even where they were bound, if the name is relative. */
+	f->blind = true;
 	for (char *rest = text.ptr, *line; (line = strsep(&rest, "\n")) && r == KODA_OK;) {
-		const char *path = strstr(line, " /");
+		const char *name = name_in(line);
 
-		if (path)
-			r = note_bound(f, 0, 0, path + 1, strlen(path + 1));
+		if (name)
+			r = note_bound(f, 0, 0, name, strlen(name));
 	}
 	return r;
 }
@@ -212,7 +226,7 @@ static int add_in(struct finder *f, const char *dir, const char *name)
 
 static bool is_socket(const struct stat *st, uint32_t ino)
 {
-	return S_ISSOCK(st->st_mode) && (uint32_t)st->st_ino == ino;
+	return S_ISSOCK(st->st_mode) && (ino == 0 || (uint32_t)st->st_ino == ino);
 }
 
 /* Can it be on the project's file system? Where that cannot be told, it can. */
@@ -240,22 +254,32 @@ static int see_socket(void *ctx, const char *dir, const char *name, dev_t dev, u
 
 	(void)dev;
 	(void)err;
-	if (koda_set_find(&f->wanted, (struct koda_span){ (const char *)&low, sizeof(low) }) ==
-	    KODA_SET_NONE)
+	if (!f->blind &&
+	    koda_set_find(&f->wanted, (struct koda_span){ (const char *)&low, sizeof(low) }) ==
+		    KODA_SET_NONE)
 		return KODA_OK;
 	return add_in(f, dir, name);
+}
+
+static int search_in(struct finder *f, struct koda_search *search, const char *dir)
+{
+	int r = koda_search_run(search, dir, f->err);
+
+	if (search->left == 0)
+		f->unsure = true;
+	return r;
 }
 
 /* Sockets are often bound by another name and then renamed, in the same directory. */
 static int search_dir_of(struct finder *f, const char *name)
 {
 	struct koda_search search = {
-		.type = DT_SOCK, .left = DIR_ENTRIES_MAX, .see = see_socket, .ctx = f
+		.type = DT_SOCK, .left = f->bounds->dir, .see = see_socket, .ctx = f
 	};
 	koda_auto_free char *dir =
 		strndup(name, strrchr(name, '/') > name ? (size_t)(strrchr(name, '/') - name) : 1);
 
-	return dir ? koda_search_run(&search, dir, f->err) : koda_fail_nomem(f->err);
+	return dir ? search_in(f, &search, dir) : koda_fail_nomem(f->err);
 }
 
 /* Checks the name of one socket; *ret_lost if the socket is not there. */
@@ -323,7 +347,7 @@ static int try_working_dirs(struct finder *f)
 static int find_all(struct finder *f)
 {
 	struct koda_search search = {
-		.type = DT_SOCK, .deep = true, .left = TREE_ENTRIES_MAX, .see = see_socket, .ctx = f
+		.type = DT_SOCK, .deep = true, .left = f->bounds->tree, .see = see_socket, .ctx = f
 	};
 	bool relative = false;
 	int r = KODA_OK;
@@ -337,14 +361,16 @@ static int find_all(struct finder *f)
 	}
 	if (r == KODA_OK && relative)
 		r = try_working_dirs(f);
-	if (r == KODA_OK && f->wanted.count > 0)
-		r = koda_search_run(&search, f->root, f->err);
+	if (r == KODA_OK && (f->wanted.count > 0 || f->blind))
+		r = search_in(f, &search, f->root);
 	return r;
 }
 
-int koda_socket_find(const char *root, struct koda_strv *paths, struct koda_error *err)
+int koda_socket_find(const char *root, const struct koda_socket_bounds *bounds,
+		     struct koda_strv *paths, bool *ret_unsure, struct koda_error *err)
 {
 	struct finder f = { .root = root,
+			    .bounds = bounds,
 			    .bound = KODA_SET_INIT(NAMES_BYTES_MAX),
 			    .wanted = KODA_SET_INIT(NAMES_BYTES_MAX),
 			    .paths = KODA_SET_INIT(NAMES_BYTES_MAX),
@@ -361,6 +387,8 @@ int koda_socket_find(const char *root, struct koda_strv *paths, struct koda_erro
 		r = find_all(&f);
 	for (size_t i = 0; i < f.paths.count && r == KODA_OK; i++)
 		r = koda_strv_add_span(paths, koda_set_get(&f.paths, i), err);
+	if (r == KODA_OK)
+		*ret_unsure = f.unsure;
 	koda_set_clear(&f.bound);
 	koda_set_clear(&f.wanted);
 	koda_set_clear(&f.paths);

@@ -15,8 +15,10 @@
 
 /* The search depth has a floor of its own for what lies below the root. */
 static int look(struct koda_site *site, const struct koda_policy *policy,
-		struct koda_rules **ret_rules, struct koda_strv *sockets, struct koda_error *err)
+		struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
+		struct koda_error *err)
 {
+	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
 	struct koda_place place;
 	const struct koda_found found = { .git_dirs = &site->git_dirs,
 					  .git_files = &site->git_files,
@@ -33,7 +35,7 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 	if (r == KODA_OK)
 		r = koda_site_note_hardlinks(site, policy, err);
 	if (r == KODA_OK)
-		r = koda_socket_find(site->root, sockets, err);
+		r = koda_socket_find(site->root, &bounds, sockets, ret_unsure, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(site);
@@ -42,7 +44,8 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 
 int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
 {
-	return look(&sandbox->site, sandbox->policy, &sandbox->rules, &sandbox->sockets, err);
+	return look(&sandbox->site, sandbox->policy, &sandbox->rules, &sandbox->sockets,
+		    &sandbox->sockets_unsure, err);
 }
 
 static int look_again(struct koda_sandbox *sandbox, struct koda_error *err)
@@ -59,7 +62,7 @@ static int look_again(struct koda_sandbox *sandbox, struct koda_error *err)
 		r = koda_site_resolve_policy(&site, sandbox->policy, err);
 	koda_way_release(&sandbox->way);
 	if (r == KODA_OK)
-		r = look(&site, sandbox->policy, &rules, &sockets, err);
+		r = look(&site, sandbox->policy, &rules, &sockets, &sandbox->sockets_unsure, err);
 	if (r < 0) {
 		koda_site_clear(&site);
 		return r;

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "run/event.h"
 #include "run/remedy.h"
+#include "run/sized.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -33,6 +34,9 @@
 
 /* Also what the program exits with: nothing ran. */
 #define EXIT_SETUP 125
+
+/* What the first release had. */
+#define OUTCOME_LEAST (offsetof(struct koda_outcome, setup) + sizeof(struct koda_error))
 
 void koda_command_tell(const struct koda_command *command, struct koda_event event)
 {
@@ -327,6 +331,8 @@ static int wait_until(struct koda_command *command, uint64_t deadline_ns,
 	struct koda_outcome outcome = { .end = KODA_END_SETUP };
 	bool last = deadline_ns >= command->deadline_ns;
 
+	if (koda_sized_check(ret_outcome, OUTCOME_LEAST, "koda_outcome", err) < 0)
+		return KODA_E_INVALID;
 	if (command->launcher.proc.pid <= 0)
 		return koda_fail(err, KODA_E_INVALID, 0, "the command was waited for already");
 	if (!serve_until(command, last ? command->deadline_ns : deadline_ns, &outcome)) {
@@ -336,7 +342,7 @@ static int wait_until(struct koda_command *command, uint64_t deadline_ns,
 		reach(command, KODA_CEILING_WALL_TIME);
 	}
 	finish(command, &outcome);
-	*ret_outcome = outcome;
+	koda_sized_give(ret_outcome, &outcome, sizeof(outcome));
 	return KODA_OK;
 }
 

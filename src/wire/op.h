@@ -57,7 +57,9 @@ enum koda_op_text {
 	X(TERMINAL, "terminal", BYTES, NONE) /* a struct koda_terminal_state */                    \
 	X(NET, "net", NONE, NONE) /* n1: port of the way out or 0, n2: no TCP binding */           \
 	/* on the host again, removed by the guardian */                                           \
-	X(CGROUP, "cgroup", PATH, NONE) /* a group below text1; n1: bytes, n2: processes */
+	X(CGROUP, "cgroup", PATH, NONE) /* a group below text1; n1: bytes, n2: processes */        \
+	/* the command again */                                                                    \
+	X(DESCRIPTOR, "descriptor", NONE, NONE) /* one that the host hands over; n1: its number */
 
 enum koda_op_kind {
 #define KODA_OP_ENUM(name, text, t1, t2) KODA_OP_##name,

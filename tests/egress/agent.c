@@ -79,7 +79,7 @@ struct koda_policy *agent_policy(uint16_t one, uint16_t two)
 static void *wait_for(void *arg)
 {
 	struct agent *agent = arg;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	agent->ended = koda_command_wait(agent->command, &outcome, &err);
@@ -91,7 +91,9 @@ static void *wait_for(void *arg)
 void agent_restart(struct agent *agent)
 {
 	static const char *const argv[] = { "bash", "-c", script, NULL };
-	struct koda_command_options options = { .argv = argv, .stdio = { -1, -1, 2 } };
+	struct koda_command_options options = { .size = sizeof(options),
+						.argv = argv,
+						.stdio = { -1, -1, 2 } };
 	struct koda_error err = { 0 };
 
 	KODA_ASSERT_OK(koda_fd_pipe(&options.stdio[0], &agent->in, &err), err);
@@ -106,7 +108,8 @@ void agent_restart(struct agent *agent)
 void agent_start(struct agent *agent, const char *root, struct koda_policy *policy, bool asks)
 {
 	static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_AUTO,
 						.root = root,
 						.policy = policy,
 						.host_env = env,

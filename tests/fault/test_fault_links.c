@@ -104,8 +104,10 @@ static int find_names(void **ret, struct koda_error *err)
 
 static int find_sockets(void **ret, struct koda_error *err)
 {
+	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
 	struct koda_strv found = KODA_STRV_INIT;
-	int r = koda_socket_find(koda_in(dir, "root"), &found, err);
+	bool unsure;
+	int r = koda_socket_find(koda_in(dir, "root"), &bounds, &found, &unsure, err);
 
 	return keep(&found, r, ret, err);
 }

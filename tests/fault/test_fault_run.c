@@ -41,9 +41,11 @@ static int open_sandbox(struct koda_sandbox **ret_sandbox, struct koda_error *er
 	int r = make_policy(&policy, err);
 
 	if (r == KODA_OK) {
-		const struct koda_sandbox_options options = {
-			.trust = KODA_TRUST_AUTO, .root = root, .policy = policy, .host_env = env
-		};
+		const struct koda_sandbox_options options = { .size = sizeof(options),
+							      .trust = KODA_TRUST_AUTO,
+							      .root = root,
+							      .policy = policy,
+							      .host_env = env };
 
 		r = koda_sandbox_open(&options, ret_sandbox, err);
 	}
@@ -132,7 +134,9 @@ static bool same_text(const void *ret, const void *undisturbed)
 /* Starting a command that never gets that far: nothing is spawned without a plan. */
 static int start(void **ret, struct koda_error *err)
 {
-	const struct koda_command_options options = { .shell = "true", .stdio = { -1, -1, -1 } };
+	const struct koda_command_options options = { .size = sizeof(options),
+						      .shell = "true",
+						      .stdio = { -1, -1, -1 } };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	int r = open_sandbox(&sandbox, err);

@@ -67,9 +67,9 @@ static struct koda_sandbox *open_sandbox(struct world *w)
 {
 	char home[PATH_MAX];
 	const char *const env[] = { home, "PATH=/usr/bin:/bin", NULL };
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
-						.root = w->root,
-						.host_env = env };
+	struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = w->root, .host_env = env
+	};
 	koda_auto_policy struct koda_policy *policy = NULL;
 	struct koda_sandbox *sandbox = NULL;
 	const char *backend = getenv("KODA_TEST_BACKEND");
@@ -227,10 +227,12 @@ static void try_inside(struct world *w, struct koda_sandbox *sandbox, const char
 	const char *const argv[] = { probe, "each", NULL };
 	int acts = write_acts(w);
 	int out = memfd_create("answers", MFD_CLOEXEC);
-	struct koda_command_options options = { .argv = argv, .stdio = { acts, out, 2 } };
+	struct koda_command_options options = { .size = sizeof(options),
+						.argv = argv,
+						.stdio = { acts, out, 2 } };
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err;
 	char *rest;
 

@@ -71,11 +71,12 @@ static void make_plan(const char *root, const char *home)
 	const char *const env[] = { home_entry, "PATH=/usr/bin:/bin", NULL };
 	const char *const argv[] = { "/bin/true", NULL };
 	koda_auto_policy struct koda_policy *policy = NULL;
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_AUTO,
 						.root = root,
 						.host_env = env,
 						.backend = KODA_BACKEND_BWRAP };
-	const struct koda_command_options command = { .argv = argv };
+	const struct koda_command_options command = { .size = sizeof(command), .argv = argv };
 	static const struct {
 		enum koda_list list;
 		const char *below;

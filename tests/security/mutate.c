@@ -81,10 +81,12 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 	const char *const env[] = { home_entry, "PATH=/usr/bin:/bin", NULL };
 	const char *const argv[] = { probe, "each", NULL };
 	koda_auto_policy struct koda_policy *policy = make_policy(root);
-	const struct koda_sandbox_options options = {
-		.trust = KODA_TRUST_AUTO, .root = root, .policy = policy, .host_env = env
-	};
-	const struct koda_command_options command = { .argv = argv };
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = root,
+						      .policy = policy,
+						      .host_env = env };
+	const struct koda_command_options command = { .size = sizeof(command), .argv = argv };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err;
 

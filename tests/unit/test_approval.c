@@ -11,16 +11,16 @@ static int start(enum koda_ask ask, bool approved)
 	char root[] = "/var/tmp/koda-approval-XXXXXX";
 	const char *const argv[] = { "true", NULL };
 	const char *const env[] = { NULL };
-	const struct koda_command_options what = { .argv = argv,
-						   .approved = approved,
-						   .stdio = { -1, -1, -1 } };
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
-						.root = root,
-						.host_env = env };
+	const struct koda_command_options what = {
+		.size = sizeof(what), .argv = argv, .approved = approved, .stdio = { -1, -1, -1 }
+	};
+	struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_policy *policy = NULL;
-	struct koda_outcome outcome = { .code = -1 };
+	struct koda_outcome outcome = { .size = sizeof(outcome), .code = -1 };
 	int r;
 
 	assert_non_null(mkdtemp(root));

@@ -5,6 +5,7 @@
 #include "../lib/child.h"
 #include "../lib/scratch.h"
 #include "base/str.h"
+#include "run/sandbox.h"
 #include "run/socket.h"
 
 #include <sys/socket.h>
@@ -26,12 +27,16 @@ static int bind_at(const char *path, int type)
 	return fd;
 }
 
+static const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
+
 static struct koda_strv find(const char *root)
 {
+	bool unsure = true;
 	struct koda_strv found = KODA_STRV_INIT;
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_OK(koda_socket_find(root, &found, &err), err);
+	KODA_ASSERT_OK(koda_socket_find(root, &bounds, &found, &unsure, &err), err);
+	assert_false(unsure);
 	return found;
 }
 
@@ -106,6 +111,7 @@ static void every_name_of_a_socket_is_found(void **state)
 static int bind_relative(void *dir)
 {
 	struct koda_strv found = KODA_STRV_INIT;
+	bool unsure = true;
 	int fds[3];
 
 	KODA_CHILD_CHECK(chdir(koda_in(dir, "project/sub")) == 0);
@@ -114,7 +120,9 @@ static int bind_relative(void *dir)
 	KODA_CHILD_CHECK((fds[1] = bind_at("./root", SOCK_DGRAM)) >= 0);
 	KODA_CHILD_CHECK(chdir(koda_in(dir, "elsewhere")) == 0);
 	KODA_CHILD_CHECK((fds[2] = bind_at("here", SOCK_STREAM)) >= 0);
-	KODA_CHILD_CHECK(koda_socket_find(koda_in(dir, "project"), &found, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_socket_find(koda_in(dir, "project"), &bounds, &found, &unsure,
+					  NULL) == KODA_OK &&
+			 !unsure);
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "project/sub/left")));
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "project/root")));
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "elsewhere/here")));
@@ -130,22 +138,109 @@ static void relative_names_are_found(void **state)
 	assert_int_equal(koda_child_run(bind_relative, *state), 0);
 }
 
-/* Where the kernel does not tell the inodes, the table of names is left. */
+/* Where the kernel does not tell the inodes, the table of names is left, and every socket in the
+ * project may be one of them. */
 static int find_by_name(void *dir)
 {
 	struct koda_strv found = KODA_STRV_INIT;
+	bool unsure = true;
 
 	KODA_CHILD_CHECK(bind_at(koda_in(dir, "s"), SOCK_STREAM) >= 0);
+	KODA_CHILD_CHECK(bind_at(koda_in(dir, "before"), SOCK_STREAM) >= 0);
+	KODA_CHILD_CHECK(rename(koda_in(dir, "before"), koda_in(dir, "sub/after")) == 0);
+	KODA_CHILD_CHECK(chdir(koda_in(dir, "sub")) == 0);
+	KODA_CHILD_CHECK(bind_at("relative", SOCK_STREAM) >= 0);
+	KODA_CHILD_CHECK(chdir(koda_in(dir, "..")) == 0);
+	KODA_CHILD_CHECK(bind_at("koda-test-relative", SOCK_STREAM) >= 0);
 	KODA_CHILD_CHECK(koda_child_block(SYS_sendto, EPERM));
-	KODA_CHILD_CHECK(koda_socket_find(dir, &found, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_socket_find(dir, &bounds, &found, &unsure, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(unlink("koda-test-relative") == 0);
+	KODA_CHILD_CHECK(!unsure);
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "s")));
+	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "sub/after")));
+	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "sub/relative")));
+	for (size_t i = 0; i < found.len; i++)
+		if (strstr(found.items[i], "/koda-test-relative"))
+			unsure = true; /* found outside, where this process is */
+	KODA_CHILD_CHECK(unsure);
 	koda_strv_clear(&found);
 	return 0;
 }
 
 static void names_are_enough_if_there_is_nothing_else(void **state)
 {
+	(void)koda_make_dir(*state, "sub");
 	assert_int_equal(koda_child_run(find_by_name, *state), 0);
+}
+
+/* Whoever gives the search up says so; with room for one entry more everything is found. */
+static void what_is_not_searched_is_not_sure(void **state)
+{
+	static const struct {
+		struct koda_socket_bounds bounds;
+		bool unsure;
+	} rows[] = { { { 100, 3 }, true }, { { 3, 100 }, true }, { { 100, 100 }, false } };
+	const char *moved = koda_in(*state, "deep/after");
+	int fd = bind_at(koda_in(*state, "before"), SOCK_STREAM);
+
+	(void)koda_make_dir(*state, "deep");
+	for (int i = 0; i < 8; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "file%d", i);
+		(void)koda_make_file(*state, name, "");
+	}
+	assert_int_equal(rename(koda_in(*state, "before"), moved), 0);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(rows); i++) {
+		koda_auto_strv struct koda_strv found = KODA_STRV_INIT;
+		struct koda_error err = { 0 };
+		bool unsure = !rows[i].unsure;
+
+		KODA_ASSERT_OK(koda_socket_find(*state, &rows[i].bounds, &found, &unsure, &err),
+			       err);
+		assert_int_equal(unsure, rows[i].unsure);
+		if (!unsure)
+			assert_true(koda_strv_has(&found, moved));
+	}
+	(void)close(fd);
+}
+
+/* Then nothing runs, unless a person accepts it; where init connects, it does not matter. */
+static void auto_refuses_what_is_not_sure(void **state)
+{
+	static const struct {
+		enum koda_backend_kind backend;
+		enum koda_trust trust;
+		bool accepted;
+		int wanted;
+	} rows[] = { { KODA_BACKEND_NATIVE, KODA_TRUST_AUTO, false, KODA_E_UNSUPPORTED },
+		     { KODA_BACKEND_BWRAP, KODA_TRUST_AUTO, false, KODA_E_UNSUPPORTED },
+		     { KODA_BACKEND_NATIVE, KODA_TRUST_SAFE, false, KODA_E_UNSUPPORTED },
+		     { KODA_BACKEND_NATIVE, KODA_TRUST_SAFE, true, KODA_OK } };
+	static const enum koda_clause accept = KODA_CLAUSE_SOCKETS;
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(rows); i++) {
+		const struct koda_sandbox_options options = { .size = sizeof(options),
+							      .trust = rows[i].trust,
+							      .root = *state,
+							      .backend = rows[i].backend,
+							      .accept = &accept,
+							      .accept_count = rows[i].accepted };
+		const struct koda_plan nothing = KODA_PLAN_INIT;
+		struct koda_sandbox *sandbox = NULL;
+		struct koda_findings findings;
+		struct koda_error err = { 0 };
+
+		KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+		KODA_ASSERT_OK(koda_sandbox_admit(sandbox, &nothing, &err), err);
+		sandbox->sockets_unsure = true;
+		assert_int_equal(koda_sandbox_admit(sandbox, &nothing, &err), rows[i].wanted);
+		if (rows[i].wanted < 0)
+			assert_string_equal(err.field, "sockets");
+		koda_sandbox_findings(sandbox, &findings);
+		assert_int_equal(findings.of[KODA_CLAUSE_SOCKETS].grip, KODA_GRIP_REFUSED);
+		koda_sandbox_close(sandbox);
+	}
 }
 
 static void a_socket_that_nobody_has_bound_is_left_alone(void **state)
@@ -167,6 +262,8 @@ int main(void)
 		KODA_SCRATCH_TEST(every_name_of_a_socket_is_found),
 		KODA_SCRATCH_TEST(relative_names_are_found),
 		KODA_SCRATCH_TEST(names_are_enough_if_there_is_nothing_else),
+		KODA_SCRATCH_TEST(what_is_not_searched_is_not_sure),
+		KODA_SCRATCH_TEST(auto_refuses_what_is_not_sure),
 		KODA_SCRATCH_TEST(a_socket_that_nobody_has_bound_is_left_alone),
 	};
 

@@ -42,9 +42,11 @@ static void run_one(struct worker *worker, struct koda_sandbox *sandbox, int rou
 	char shell[192];
 	char wanted[64];
 	int out = memfd_create("out", MFD_CLOEXEC);
-	const struct koda_command_options what = { .shell = shell, .stdio = { -1, out, -1 } };
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = shell,
+						   .stdio = { -1, out, -1 } };
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome = { 0 };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	/* 3 and more must be closed: another thread's pipes would be among them. */
@@ -68,7 +70,8 @@ static void *work(void *arg)
 {
 	static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
 	struct worker *worker = arg;
-	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO,
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
 						      .root = worker->root,
 						      .host_env = env };
 
@@ -125,9 +128,11 @@ static void all_in_one_project(void **state)
 /* The exit code. */
 static int run_in(struct koda_sandbox *sandbox, const char *shell)
 {
-	const struct koda_command_options what = { .shell = shell, .stdio = { -1, -1, -1 } };
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = shell,
+						   .stdio = { -1, -1, -1 } };
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome = { 0 };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &what, &command, &err), err);
@@ -142,8 +147,11 @@ static int run_in(struct koda_sandbox *sandbox, const char *shell)
 static void each_command_gets_another_look(void **state)
 {
 	const char *root = koda_in(*state, "project");
-	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
-	const struct koda_command_options waiting = { .shell = "sleep 60",
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = root };
+	const struct koda_command_options waiting = { .size = sizeof(waiting),
+						      .shell = "sleep 60",
 						      .stdio = { -1, -1, -1 } };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
@@ -167,7 +175,9 @@ static void denied_links_are_followed_anew(void **state)
 {
 	const char *root = koda_make_dir(*state, "project");
 	const char *link = koda_in(*state, "project/hidden");
-	struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_AUTO,
+						.root = root };
 	struct koda_policy *policy = NULL;
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err = { 0 };
@@ -195,15 +205,18 @@ static void denied_links_are_followed_anew(void **state)
 static void a_command_can_be_stopped(void **state)
 {
 	const char *root = koda_make_dir(*state, "project");
-	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = root };
 	const struct koda_command_options what = {
+		.size = sizeof(what),
 		.shell = "while [ ! -e go ]; do sleep 0.05; done; "
 			 "touch done",
 		.stdio = { -1, -1, -1 }
 	};
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome = { 0 };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
@@ -232,13 +245,16 @@ static void *kill_it(void *arg)
 static void another_thread_ends_it(void **state)
 {
 	const char *root = koda_in(*state, "project");
-	const struct koda_sandbox_options options = { .trust = KODA_TRUST_AUTO, .root = root };
-	const struct koda_command_options what = { .shell = "trap '' TERM; setsid sleep 60 & "
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = root };
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = "trap '' TERM; setsid sleep 60 & "
 							    "sleep 60",
 						   .stdio = { -1, -1, -1 } };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
-	struct koda_outcome outcome = { 0 };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 	pthread_t thread;
 

@@ -74,7 +74,7 @@ static void signals_go_to_a_command_that_runs(void **state)
 {
 	static const int wrong[] = { -1, 0, 65, 256 + SIGTERM };
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 	unsigned char number = 0;
 
@@ -93,7 +93,7 @@ static void signals_go_to_a_command_that_runs(void **state)
 static void a_wait_may_end_before_the_command(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 	unsigned char number = 0;
 
@@ -114,7 +114,7 @@ static void a_wait_may_end_before_the_command(void **state)
 static void the_wall_time_ends_a_longer_wait(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	scene->command->deadline_ns = koda_clock_now() + 1000000;
@@ -125,7 +125,7 @@ static void the_wall_time_ends_a_longer_wait(void **state)
 static void a_limit_that_is_told_after_the_end_counts(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = 3 << 8 });
@@ -141,7 +141,7 @@ static void a_limit_that_is_told_after_the_end_counts(void **state)
 static void a_setup_that_failed_has_the_status_of_the_program(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = EPERM });
@@ -155,7 +155,7 @@ static void a_setup_that_failed_has_the_status_of_the_program(void **state)
 static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_SETUP_FAILED,
@@ -170,7 +170,7 @@ static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
 static void waiting_that_is_not_possible_ends_it(void **state)
 {
 	struct scene *scene = *state;
-	struct koda_outcome outcome;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
 	struct rlimit before;
 	int r;

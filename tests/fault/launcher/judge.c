@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge.h"
 
+#include "calls.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,133 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CALL(name)                                                                                 \
-	{                                                                                          \
-		SYS_##name, #name                                                                  \
-	}
-
-/* clang-format off */
-static const struct {
-	long nr;
-	const char *name;
-} calls[] = {
-	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(poll), CALL(mmap), CALL(munmap),
-	CALL(mprotect), CALL(brk), CALL(ioctl), CALL(rt_sigaction), CALL(rt_sigprocmask),
-	CALL(getpid), CALL(socket), CALL(execve), CALL(fcntl), CALL(openat), CALL(openat2),
-	CALL(open_tree), CALL(move_mount), CALL(mount_setattr), CALL(fsopen), CALL(fsconfig),
-	CALL(fsmount), CALL(clone), CALL(clone3), CALL(prctl), CALL(seccomp), CALL(setsid),
-	CALL(chdir), CALL(umask), CALL(landlock_create_ruleset), CALL(landlock_add_rule),
-	CALL(landlock_restrict_self), CALL(prlimit64), CALL(mkdirat), CALL(linkat), CALL(unlinkat),
-	CALL(symlinkat), CALL(flock), CALL(dup3), CALL(close_range), CALL(pipe2),
-	CALL(memfd_create), CALL(newfstatat), CALL(readlinkat), CALL(sethostname), CALL(signalfd4),
-	CALL(keyctl), CALL(wait4), CALL(waitid), CALL(kill), CALL(geteuid), CALL(getegid),
-	CALL(set_tid_address), CALL(setrlimit), CALL(getrlimit), CALL(pidfd_open), CALL(ftruncate),
-	CALL(lseek), CALL(exit_group), CALL(rseq), CALL(getuid), CALL(getgid), CALL(uname),
-	CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink), CALL(arch_prctl),
-	CALL(unlink), CALL(access), CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid),
-	CALL(fchmod), CALL(sendto), CALL(madvise),
-};
-/* clang-format on */
-
-const char *judge_call_name(long nr)
-{
-	static char number[32];
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (calls[i].nr == nr)
-			return calls[i].name;
-	(void)snprintf(number, sizeof(number), "number %ld", nr);
-	return number;
-}
-
-/* The kernel has no way to let these fail, called as they are; processes are only killed at them.
- */
-bool judge_can_fail(const struct trace_fault *fault, long nr)
-{
-	/* Of what the runner looks at, these say that it is not there. They are believed. */
-	if (fault->role == TRACE_RUNNER && (fault->error == ENOENT || fault->error == EACCES))
-		return false;
-	/* And so is init, of what is to be hidden: a socket that is gone, a place that nobody
-	 * reaches. */
-	if (fault->role == TRACE_INIT && nr == SYS_openat2 &&
-	    (fault->error == ENOENT || fault->error == EACCES))
-		return false;
-	switch (nr) {
-	case SYS_close: /* lets go of the descriptor whatever it returns */
-	case SYS_getpid:
-	case SYS_gettid:
-	case SYS_getuid:
-	case SYS_geteuid:
-	case SYS_getgid:
-	case SYS_getegid:
-	case SYS_umask:
-	case SYS_set_tid_address:
-	case SYS_set_robust_list:
-	case SYS_rseq:
-	case SYS_rt_sigaction:
-	case SYS_rt_sigprocmask:
-	case SYS_rt_sigreturn:
-	case SYS_munmap:
-	case SYS_exit_group:
-#ifdef SYS_arch_prctl
-	case SYS_arch_prctl:
-#endif
-		return false;
-	default:
-		return true;
-	}
-}
-
-/* Calls that the launch can do without, and why. */
-static const struct {
-	enum trace_role role;
-	long nr;
-	int error; /* 0: any */
-	const char *why;
-} dispensable[] = {
-	{ TRACE_SPAWN, SYS_close_range, 0, "libc closes one by one instead" },
-	{ TRACE_GUARDIAN, SYS_setsid, 0, "its signals are blocked already" },
-	{ TRACE_GUARDIAN, SYS_linkat, 0, "a node of its own is made instead" },
-	{ TRACE_GUARDIAN, SYS_brk, 0, "libc maps memory instead" },
-	{ TRACE_INIT, SYS_brk, 0, "libc maps memory instead" },
-	{ TRACE_COMMAND, SYS_brk, 0, "libc maps memory instead" },
-	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
-	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
-	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
-	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
-	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
-	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
-	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
-	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
-	{ TRACE_GUARDIAN, SYS_recvfrom, EINTR, "it is asked again" },
-	{ TRACE_INIT, SYS_sendto, 0, "the word that it is ready; what comes later says more" },
-	{ TRACE_INIT, SYS_poll, EINTR, "it is asked again" },
-	{ TRACE_GUARDIAN, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
-	{ TRACE_INIT, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
-	{ TRACE_INIT, SYS_prctl, EINVAL, "the answer to the first number that is no capability" },
-	{ TRACE_COMMAND, SYS_open, EACCES, "what a canary must get" },
-	{ TRACE_COMMAND, SYS_open, EPERM, "what a canary must get" },
-	{ TRACE_COMMAND, SYS_openat2, ENOENT, "Landlock grants nothing there" },
-	{ TRACE_COMMAND, SYS_ioctl, EPERM, "what the filter must answer" },
-	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
-	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
-	{ TRACE_INIT, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
-	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
-};
-
-static bool is_dispensable(const struct trace_fault *fault, long nr)
-{
-	/* The runner looks at much that turns out not to matter, and asks some things twice; what
-	 * did matter shows in the answers. */
-	if (fault->role == TRACE_RUNNER)
-		return true;
-	for (size_t i = 0; i < sizeof(dispensable) / sizeof(dispensable[0]); i++)
-		if (dispensable[i].role == fault->role && dispensable[i].nr == nr &&
-		    (dispensable[i].error == 0 || dispensable[i].error == fault->error))
-			return true;
-	return false;
-}
 
 static bool slurp(int fd, char *out)
 {
@@ -213,9 +88,13 @@ static bool list_project(const struct judge *judge, char *out)
 	return ok;
 }
 
-bool judge_open(struct judge *judge, const char *koda, const char *base)
+bool judge_open(struct judge *judge, const char *koda, const char *base, const char *backend)
 {
 	memset(judge, 0, sizeof(*judge));
+	judge->backend = backend;
+	judge->shape = strcmp(backend, "bwrap") == 0      ? TRACE_BWRAP
+		       : strcmp(backend, "landlock") == 0 ? TRACE_LANDLOCK
+							  : TRACE_NATIVE;
 	judge->koda = koda;
 	judge->base = base;
 	return read_mounts(judge->mounts) && list_project(judge, judge->listing);
@@ -235,8 +114,32 @@ bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	char root[4096];
 	char home[4096];
 	char probe[4096];
-	const char *const argv[] = { judge->koda,   "run", "--backend", "native", "--root", root,
-				     "--policy-fd", "3",   "--",        probe,    "each",   NULL };
+	/* What Landlock alone does not hold has to be accepted; the others hold all of it. */
+	const char *const fenced[] = { judge->koda,
+				       "run",
+				       "--backend",
+				       judge->backend,
+				       "--trust",
+				       "safe",
+				       "--yes",
+				       "--accept",
+				       "second_layer",
+				       "--accept",
+				       "missing_names",
+				       "--accept",
+				       "private_dirs",
+				       "--root",
+				       root,
+				       "--policy-fd",
+				       "3",
+				       "--",
+				       probe,
+				       "each",
+				       NULL };
+	const char *const whole[] = { judge->koda, "run", "--backend",   judge->backend,
+				      "--root",    root,  "--policy-fd", "3",
+				      "--",        probe, "each",        NULL };
+	const char *const *argv = judge->shape == TRACE_LANDLOCK ? fenced : whole;
 	const char *const envp[] = { home, "PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0",
 				     NULL };
 	const int given[] = { open_below(judge, "acts"), memfd_create("out", MFD_CLOEXEC),
@@ -246,8 +149,8 @@ bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	(void)snprintf(root, sizeof(root), "%s/project", judge->base);
 	(void)snprintf(home, sizeof(home), "HOME=%s/home", judge->base);
 	(void)snprintf(probe, sizeof(probe), "%s/probe", judge->base);
-	ok = trace_run((char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp, given, fault,
-		       ret_result);
+	ok = trace_run(judge->shape, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp,
+		       given, fault, ret_result);
 	ok = slurp(given[1], judge->got) && slurp(given[2], judge->said) && ok;
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
 		(void)close(given[i]);
@@ -309,7 +212,10 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 
 	if (fault->error == 0 && fault->role == TRACE_RUNNER)
 		return WIFSIGNALED(result->status) ? NULL : "the runner was not killed";
-	/* To init, a command that is killed on the way is a command that is killed. */
+	/* To init, a command that is killed on the way is a command that is killed; without
+	 * namespaces init itself does that when the guardian is gone. */
+	if (fault->error == 0 && judge->shape == TRACE_LANDLOCK && code == 128 + SIGKILL)
+		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
 	/* Without a grant for the program it cannot be executed either. */
@@ -364,13 +270,17 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 {
 	const char *litter;
 
-	if (result->late)
+	if (result->late) {
+		(void)find_litter(judge, fault, result->fired_nr);
 		return "it does not end";
+	}
 	if (result->left)
 		return "processes are left";
 	litter = find_litter(judge, fault, result->fired_nr);
 	if (litter)
 		return litter;
+	if (result->scratch[0] && access(result->scratch, F_OK) == 0)
+		return "the temporary directory is left";
 	if (!result->executed)
 		return judge_refusal(judge, fault, result);
 	/* What ran had its limits, whoever was killed while it ran. */
@@ -388,7 +298,7 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 		return NULL;
 	if (result->status != 0 || count_lines(judge->got) != count_lines(judge->answers))
 		return "the command ran, but the status or the output is wrong";
-	if (result->fired && !is_dispensable(fault, result->fired_nr))
+	if (result->fired && !calls_are_dispensable(judge->shape, fault, result->fired_nr))
 		return "the command ran all the same";
 	return NULL;
 }

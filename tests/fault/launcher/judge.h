@@ -10,6 +10,8 @@
 struct judge {
 	const char *koda;
 	const char *base;
+	const char *backend; /* as --backend has it */
+	enum trace_shape shape;
 	char answers[JUDGE_TEXT_MAX]; /* of the probe, without a fault */
 	char listing[JUDGE_TEXT_MAX]; /* of the project, before */
 	char mounts[JUDGE_TEXT_MAX];
@@ -17,7 +19,7 @@ struct judge {
 	char said[JUDGE_TEXT_MAX]; /* what the last run said on standard error */
 };
 
-bool judge_open(struct judge *judge, const char *koda, const char *base);
+bool judge_open(struct judge *judge, const char *koda, const char *base, const char *backend);
 
 /* The answers and calls of a run without a fault; false if it is not as it should be. */
 bool judge_learn(struct judge *judge, struct trace_result *ret_plain);
@@ -25,13 +27,8 @@ bool judge_learn(struct judge *judge, struct trace_result *ret_plain);
 bool judge_run(struct judge *judge, const struct trace_fault *fault,
 	       struct trace_result *ret_result);
 
-/* Has the kernel a way to let this call fail so, as it is made here? */
-bool judge_can_fail(const struct trace_fault *fault, long nr);
-
 /* NULL if all is well; else what is wrong. */
 const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 			  const struct trace_result *result);
-
-const char *judge_call_name(long nr);
 
 #endif

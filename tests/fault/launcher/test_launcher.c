@@ -5,12 +5,14 @@
  * are listed here as dispensable, the command runs and its attempts get the same answers as in a
  * run without a fault. Afterwards no process, no mount and no placeholder is left.
  *
- *   test_launcher KODA BASE [no-runner]
+ *   test_launcher KODA BASE BACKEND [no-runner]
  *
  * BASE holds home, project, policy, acts (for `probe each`) and probe; see launcher.sh. A sample of
  * the calls is tried; KODA_FAULT_ALL=1 tries all of them with more errors. "no-runner" leaves the
- * runner's own calls alone: a sanitizer's runtime cannot do without them.
+ * runner's own calls alone: a sanitizer's runtime cannot do without them. With other backends than
+ * native nobody is disturbed before the guardian is there: until then all are alike.
  */
+#include "calls.h"
 #include "judge.h"
 #include "trace.h"
 
@@ -26,12 +28,20 @@ static const int errors[] = { EIO,    EPERM,  ENOENT, EACCES, ENOSYS, EINVAL,
 
 #define ERRORS (sizeof(errors) / sizeof(errors[0]))
 
-static const char *const role_names[] = { "runner", "spawn", "guardian", "init", "command" };
+static const char *const role_names[] = { "runner",     "spawn", "guardian", "bubblewrap",
+					  "namespaced", "init",  "command" };
 
 static struct trace_result plain; /* of a run without a fault */
 
+/* What is alike with every backend is tried most with the first: the others differ in what the
+ * launcher does around the command. */
+static bool is_own(const struct judge *judge, enum trace_role role)
+{
+	return judge->shape == TRACE_NATIVE || role == TRACE_GUARDIAN || role == TRACE_INIT;
+}
+
 /* Of calls to the same thing by the same process, the first, the last and some between. */
-static bool is_sampled(enum trace_role role, size_t nth, size_t step)
+static bool is_sampled(const struct judge *judge, enum trace_role role, size_t nth, size_t step)
 {
 	short nr = plain.calls[role][nth - 1];
 	size_t before = 0;
@@ -41,7 +51,9 @@ static bool is_sampled(enum trace_role role, size_t nth, size_t step)
 		before += i < nth - 1 && plain.calls[role][i] == nr;
 		after += i > nth - 1 && plain.calls[role][i] == nr;
 	}
-	return before == 0 || after == 0 || before % step == step / 2;
+	if (judge->shape != TRACE_NATIVE)
+		step *= 4;
+	return before == 0 || (after == 0 && is_own(judge, role)) || before % step == step / 2;
 }
 
 /* Tracer and traced take turns; on one processor that costs no wake-up of another. */
@@ -78,7 +90,7 @@ static unsigned int try_fault(struct judge *judge, const struct trace_fault *fau
 	wrong = judge_outcome(judge, fault, &result);
 	if (wrong)
 		(void)printf("# %s, call %zu (%s %s) %s: %s\n#   exit %#x, said: %s\n",
-			     role_names[fault->role], fault->nth, judge_call_name(result.fired_nr),
+			     role_names[fault->role], fault->nth, calls_name(result.fired_nr),
 			     result.fired_path,
 			     fault->error ? strerrorname_np(fault->error) : "killed", wrong,
 			     (unsigned int)result.status, judge->said);
@@ -102,14 +114,15 @@ static unsigned int fail_each(struct judge *judge, enum trace_role role, bool al
 	for (size_t nth = 1; nth <= plain.count[role]; nth++) {
 		/* The first error for more calls than the others, which take turns. */
 		for (size_t e = 0; e < ERRORS; e++) {
-			const struct trace_fault fault = { role, nth, errors[e], judge_can_fail };
+			const struct trace_fault fault = { role, nth, errors[e], calls_can_fail };
 
-			if (!judge_can_fail(&fault, plain.calls[role][nth - 1]))
+			if (!calls_can_fail(&fault, plain.calls[role][nth - 1]))
 				continue;
-			if (!all && e == 0 && !is_sampled(role, nth, 8))
+			if (!all && e == 0 && !is_sampled(judge, role, nth, 8))
 				continue;
 			if (!all && e > 0 &&
-			    (e - 1 != nth % (ERRORS - 1) || !is_sampled(role, nth, 12)))
+			    (!is_own(judge, role) || e - 1 != nth % (ERRORS - 1) ||
+			     !is_sampled(judge, role, nth, 12)))
 				continue;
 			wrong += try_fault(judge, &fault);
 			tried++;
@@ -127,7 +140,7 @@ static unsigned int kill_each(struct judge *judge, enum trace_role role, bool al
 	for (size_t nth = 1; nth <= plain.count[role]; nth++) {
 		const struct trace_fault fault = { role, nth, 0, NULL };
 
-		if (!all && !is_sampled(role, nth, 24))
+		if (!all && !is_sampled(judge, role, nth, 24))
 			continue;
 		wrong += try_fault(judge, &fault);
 		tried++;
@@ -138,20 +151,29 @@ static unsigned int kill_each(struct judge *judge, enum trace_role role, bool al
 
 int main(int argc, char **argv)
 {
-	bool no_runner = argc == 4 && strcmp(argv[3], "no-runner") == 0;
+	bool no_runner = argc == 5 && strcmp(argv[4], "no-runner") == 0;
 	bool all = is_everything();
+	unsigned int roles = 0;
+	int first;
 	unsigned int wrong = 0;
 	static struct judge judge;
 
-	if ((argc != 3 && !no_runner) || !judge_open(&judge, argv[1], argv[2]))
+	if ((argc != 4 && !no_runner) || !judge_open(&judge, argv[1], argv[2], argv[3]))
 		return 2;
 	stay_here();
 	if (!judge_learn(&judge, &plain)) {
 		(void)printf("1..1\nnot ok 1 - a run without a fault\n# %s\n", judge.said);
 		return 1;
 	}
-	(void)printf("1..%d\n", 2 * (TRACE_ROLES - (no_runner ? 1 : 0)));
-	for (int role = no_runner ? TRACE_SPAWN : TRACE_RUNNER; role < TRACE_ROLES; role++) {
+	first = judge.shape != TRACE_NATIVE ? TRACE_GUARDIAN
+		: no_runner                 ? TRACE_SPAWN
+					    : TRACE_RUNNER;
+	for (int role = first; role < TRACE_ROLES; role++)
+		roles += plain.count[role] > 0;
+	(void)printf("1..%u\n", 2 * roles);
+	for (int role = first; role < TRACE_ROLES; role++) {
+		if (plain.count[role] == 0)
+			continue;
 		wrong += fail_each(&judge, (enum trace_role)role, all);
 		wrong += kill_each(&judge, (enum trace_role)role, all);
 	}

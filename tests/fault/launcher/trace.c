@@ -35,6 +35,12 @@ struct syscall_info {
 
 #define TRACEES_MAX 64
 
+/* The roles of processes as they are born; some change with an exec. */
+static const enum trace_role births[] = { TRACE_RUNNER, TRACE_SPAWN, TRACE_INIT, TRACE_COMMAND,
+					  TRACE_ROLES };
+static const enum trace_role bwrap_births[] = { TRACE_RUNNER,     TRACE_SPAWN,   TRACE_BUBBLEWRAP,
+						TRACE_NAMESPACED, TRACE_COMMAND, TRACE_ROLES };
+
 struct tracee {
 	pid_t pid;
 	int role;     /* TRACE_ROLES: nobody of interest */
@@ -46,7 +52,8 @@ struct tracer {
 	struct trace_result *result;
 	struct tracee tracees[TRACEES_MAX];
 	size_t count;
-	int roles; /* given so far */
+	const enum trace_role *next; /* role of the next process; TRACE_ROLES: of all others */
+	enum trace_shape shape;
 	pid_t runner;
 	bool started; /* the runner has become koda-sandbox */
 	bool runner_gone;
@@ -67,11 +74,9 @@ static struct tracee *tracee_of(struct tracer *t, pid_t pid)
 			return &t->tracees[i];
 	if (t->count == TRACEES_MAX)
 		return NULL;
-	t->tracees[t->count] =
-		(struct tracee){ .pid = pid,
-				 .role = t->roles < TRACE_ROLES ? t->roles++ : TRACE_ROLES };
-	if (t->roles == TRACE_GUARDIAN) /* that comes with an exec, not with a process */
-		t->roles++;
+	t->tracees[t->count] = (struct tracee){ .pid = pid, .role = (int)*t->next };
+	if (*t->next != TRACE_ROLES)
+		t->next++;
 	return &t->tracees[t->count++];
 }
 
@@ -158,11 +163,36 @@ static void read_path(pid_t pid, const struct syscall_info *info, char *out, siz
 	}
 }
 
+/* Whoever is traced can be read word by word, dumpable or not. */
+static void note_scratch(pid_t pid, const struct syscall_info *info, char *out, size_t size)
+{
+	static const char parent[] = "/tmp/koda-";
+	uint64_t from = info->nr == SYS_mkdirat ? info->args[1] : info->args[0];
+
+#ifdef SYS_mkdir
+	if (info->nr != SYS_mkdirat && info->nr != SYS_mkdir)
+		return;
+#else
+	if (info->nr != SYS_mkdirat)
+		return;
+#endif
+	for (size_t at = 0; at + sizeof(long) < size; at += sizeof(long)) {
+		long word = ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)(from + at), NULL);
+
+		memcpy(out + at, &word, sizeof(word));
+	}
+	out[size - 1] = '\0';
+	if (strncmp(out, parent, sizeof(parent) - 1) != 0)
+		out[0] = '\0';
+}
+
 static bool at_entry(struct tracer *t, struct tracee *tracee, const struct syscall_info *info)
 {
 	struct trace_result *result = t->result;
 	long nr = (long)info->nr;
 
+	if (tracee->role == TRACE_GUARDIAN && !result->scratch[0])
+		note_scratch(tracee->pid, info, result->scratch, sizeof(result->scratch));
 	if (tracee->role >= TRACE_ROLES || result->executed || !t->started)
 		return true;
 	if (result->count[tracee->role] == TRACE_CALLS_MAX)
@@ -200,6 +230,9 @@ static bool is_watched(const struct tracer *t, const struct tracee *tracee)
 {
 	if (tracee->failing)
 		return true;
+	/* It is where something is made that must not be left. */
+	if (t->shape == TRACE_LANDLOCK && tracee->role == TRACE_GUARDIAN && !t->result->scratch[0])
+		return true;
 	return !t->result->executed && !t->result->fired &&
 	       (!t->fault || (int)t->fault->role == tracee->role);
 }
@@ -221,6 +254,8 @@ static bool at_stop(struct tracer *t, struct tracee *tracee, int status)
 		t->started = true;
 		if (tracee->role == TRACE_SPAWN)
 			tracee->role = TRACE_GUARDIAN;
+		else if (tracee->role == TRACE_NAMESPACED)
+			tracee->role = TRACE_INIT;
 		t->result->executed = t->result->executed || tracee->role == TRACE_COMMAND;
 	}
 	if (signal == (SIGTRAP | 0x80) || event)
@@ -289,12 +324,15 @@ static _Noreturn void become(char *const argv[], char *const envp[], const int g
 	_exit(99);
 }
 
-bool trace_run(char *const argv[], char *const envp[], const int given[4],
+bool trace_run(enum trace_shape shape, char *const argv[], char *const envp[], const int given[4],
 	       const struct trace_fault *fault, struct trace_result *ret_result)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 			     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-	struct tracer t = { .fault = fault, .result = ret_result };
+	struct tracer t = { .fault = fault,
+			    .result = ret_result,
+			    .shape = shape,
+			    .next = shape == TRACE_BWRAP ? bwrap_births : births };
 	int gate[2];
 	bool ok;
 

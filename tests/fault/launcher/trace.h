@@ -10,11 +10,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Who starts whom depends on the backend. */
+enum trace_shape {
+	TRACE_NATIVE,
+	TRACE_LANDLOCK,
+	TRACE_BWRAP
+};
+
 /* In the order in which they start each other. */
 enum trace_role {
 	TRACE_RUNNER,
 	TRACE_SPAWN, /* the guardian before it is one: what libc does on the way to its exec */
 	TRACE_GUARDIAN,
+	TRACE_BUBBLEWRAP, /* from the guardian's fork on */
+	TRACE_NAMESPACED, /* its child, until that is init */
 	TRACE_INIT,
 	TRACE_COMMAND,
 	TRACE_ROLES
@@ -40,12 +49,13 @@ struct trace_result {
 	bool executed;        /* the command has become the program */
 	bool late;            /* it did not end by itself */
 	unsigned int left;    /* processes that outlived the runner for too long */
+	char scratch[64];     /* the temporary directory that the guardian made, if it did */
 	size_t count[TRACE_ROLES];
 	short calls[TRACE_ROLES][TRACE_CALLS_MAX]; /* numbers of the calls, in order */
 };
 
 /* argv with these as descriptors 0 to 3; fault may be NULL. False if tracing itself failed. */
-bool trace_run(char *const argv[], char *const envp[], const int given[4],
+bool trace_run(enum trace_shape shape, char *const argv[], char *const envp[], const int given[4],
 	       const struct trace_fault *fault, struct trace_result *ret_result);
 
 #endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* T-85. */
+#include "run/handout.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+_Static_assert(KODA_DESCRIPTORS_MAX == KODA_HANDED_MAX &&
+		       KODA_DESCRIPTOR_LAST == KODA_HANDED_LAST &&
+		       KODA_HANDED_MAX <= KODA_FD_PASS_MAX,
+	       "what is promised can be carried");
+
+/* "descriptors[2]" */
+static int blame(struct koda_error *err, size_t i, int code, int sys_errno, const char *what)
+{
+	char field[48];
+
+	(void)snprintf(field, sizeof(field), "descriptors[%zu]", i);
+	return koda_fail_at(err, code, sys_errno, field, "%s", what);
+}
+
+int koda_handout_numbers(const struct koda_command_options *options, struct koda_handed *ret_handed,
+			 struct koda_error *err)
+{
+	struct koda_handed handed = { .count = (uint32_t)options->descriptor_count };
+
+	if (options->descriptor_count > KODA_HANDED_MAX)
+		return koda_fail_at(err, KODA_E_LIMIT, 0, "descriptor_count",
+				    "%zu descriptors are more than %d", options->descriptor_count,
+				    KODA_HANDED_MAX);
+	if (options->descriptor_count > 0 && !options->descriptors)
+		return koda_fail_at(err, KODA_E_INVALID, 0, "descriptors",
+				    "there are none to hand over");
+	for (size_t i = 0; i < options->descriptor_count; i++) {
+		int number = options->descriptors[i].child_fd;
+
+		if (number >= 0 && number < KODA_HANDED_FIRST)
+			return blame(err, i, KODA_E_INVALID, 0,
+				     "0 to 2 are the streams: use stdio");
+		if (number < 0 || number > KODA_HANDED_LAST)
+			return blame(err, i, KODA_E_INVALID, 0,
+				     "child_fd is not between 3 and KODA_DESCRIPTOR_LAST");
+		for (size_t k = 0; k < i; k++)
+			if (handed.numbers[k] == number)
+				return blame(err, i, KODA_E_INVALID, 0,
+					     "child_fd is given out already");
+		handed.numbers[i] = number;
+	}
+	*ret_handed = handed;
+	return KODA_OK;
+}
+
+int koda_handout_take(struct koda_handout *handout, const struct koda_command_options *options,
+		      struct koda_error *err)
+{
+	struct koda_handed handed = { .count = 0 };
+	int r = koda_handout_numbers(options, &handed, err);
+
+	for (size_t i = 0; i < options->descriptor_count && r == KODA_OK; i++) {
+		const struct koda_descriptor *from = &options->descriptors[i];
+		int own = from->host_fd < 0 ? -1 : fcntl(from->host_fd, F_DUPFD_CLOEXEC, 3);
+		const char *refusal;
+
+		if (own < 0 && (from->host_fd < 0 || errno == EBADF))
+			return blame(err, i, KODA_E_INVALID, EBADF, "host_fd is not open");
+		if (own < 0)
+			return blame(err, i, KODA_E_SYS, errno, "host_fd cannot be kept");
+		handout->list[handout->count++] =
+			(struct koda_descriptor){ .host_fd = own, .child_fd = from->child_fd };
+		refusal = koda_descriptor_refusal(own);
+		if (refusal)
+			r = blame(err, i, KODA_E_DENIED, 0, refusal);
+	}
+	return r;
+}
+
+void koda_handout_clear(struct koda_handout *handout)
+{
+	while (handout->count > 0)
+		koda_fd_close(&handout->list[--handout->count].host_fd);
+}
+
+int koda_handout_send(const struct koda_command_options *options, int socket,
+		      struct koda_error *err)
+{
+	int fds[KODA_HANDED_MAX];
+	struct koda_handed handed = { .count = 0 };
+	int r;
+
+	if (options->descriptor_count == 0)
+		return KODA_OK;
+	r = koda_handout_numbers(options, &handed, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < handed.count; i++)
+		fds[i] = options->descriptors[i].host_fd;
+	r = koda_fd_send(socket, &handed, sizeof(handed), fds, handed.count, err);
+	/* If the launcher is gone already, its report says why. */
+	return r == KODA_E_SYS && err && (err->sys_errno == EPIPE || err->sys_errno == ECONNRESET)
+		       ? KODA_OK
+		       : r;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#define CALL(name)                                                                                 \
+	{                                                                                          \
+		SYS_##name, #name                                                                  \
+	}
+
+/* clang-format off */
+static const struct {
+	long nr;
+	const char *name;
+} calls[] = {
+	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(poll), CALL(mmap), CALL(munmap),
+	CALL(mprotect), CALL(brk), CALL(ioctl), CALL(rt_sigaction), CALL(rt_sigprocmask),
+	CALL(getpid), CALL(socket), CALL(execve), CALL(fcntl), CALL(openat), CALL(openat2),
+	CALL(open_tree), CALL(move_mount), CALL(mount_setattr), CALL(fsopen), CALL(fsconfig),
+	CALL(fsmount), CALL(clone), CALL(clone3), CALL(prctl), CALL(seccomp), CALL(setsid),
+	CALL(chdir), CALL(umask), CALL(landlock_create_ruleset), CALL(landlock_add_rule),
+	CALL(landlock_restrict_self), CALL(prlimit64), CALL(mkdirat), CALL(linkat), CALL(unlinkat),
+	CALL(symlinkat), CALL(flock), CALL(dup3), CALL(close_range), CALL(pipe2),
+	CALL(memfd_create), CALL(newfstatat), CALL(readlinkat), CALL(sethostname), CALL(signalfd4),
+	CALL(keyctl), CALL(wait4), CALL(waitid), CALL(kill), CALL(geteuid), CALL(getegid),
+	CALL(set_tid_address), CALL(setrlimit), CALL(getrlimit), CALL(pidfd_open), CALL(ftruncate),
+	CALL(lseek), CALL(exit_group), CALL(rseq), CALL(getuid), CALL(getgid), CALL(uname),
+	CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink), CALL(arch_prctl),
+	CALL(unlink), CALL(access), CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid),
+	CALL(fchmod), CALL(sendto), CALL(madvise),
+};
+/* clang-format on */
+
+const char *calls_name(long nr)
+{
+	static char number[32];
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].nr == nr)
+			return calls[i].name;
+	(void)snprintf(number, sizeof(number), "number %ld", nr);
+	return number;
+}
+
+/* The kernel has no way to let these fail, called as they are; processes are only killed at them.
+ */
+bool calls_can_fail(const struct trace_fault *fault, long nr)
+{
+	/* Of what the runner looks at, these say that it is not there. They are believed. */
+	if (fault->role == TRACE_RUNNER && (fault->error == ENOENT || fault->error == EACCES))
+		return false;
+	/* And so is init, of what is to be hidden: a socket that is gone, a place that nobody
+	 * reaches. */
+	if (fault->role == TRACE_INIT && nr == SYS_openat2 &&
+	    (fault->error == ENOENT || fault->error == EACCES))
+		return false;
+	/* Bubblewrap does not look whether its child was told to go on; the wall time ends that. */
+	if (fault->role == TRACE_BUBBLEWRAP && nr == SYS_write)
+		return false;
+	switch (nr) {
+	case SYS_close: /* lets go of the descriptor whatever it returns */
+	case SYS_getpid:
+	case SYS_gettid:
+	case SYS_getuid:
+	case SYS_geteuid:
+	case SYS_getgid:
+	case SYS_getegid:
+	case SYS_getppid:
+	case SYS_umask:
+	case SYS_set_tid_address:
+	case SYS_set_robust_list:
+	case SYS_rseq:
+	case SYS_rt_sigaction:
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigreturn:
+	case SYS_munmap:
+	case SYS_exit_group:
+#ifdef SYS_arch_prctl
+	case SYS_arch_prctl:
+#endif
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Calls that the launch can do without, and why. */
+static const struct dispensable {
+	enum trace_role role;
+	long nr;
+	int error; /* 0: any */
+	const char *why;
+} dispensable[] = {
+	{ TRACE_SPAWN, SYS_close_range, 0, "libc closes one by one instead" },
+	{ TRACE_GUARDIAN, SYS_setsid, 0, "its signals are blocked already" },
+	{ TRACE_GUARDIAN, SYS_linkat, 0, "a node of its own is made instead" },
+	{ TRACE_GUARDIAN, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_INIT, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_COMMAND, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
+	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
+	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
+	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
+	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
+	{ TRACE_GUARDIAN, SYS_recvfrom, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_sendto, 0, "the word that it is ready; what comes later says more" },
+	{ TRACE_INIT, SYS_poll, EINTR, "it is asked again" },
+	{ TRACE_GUARDIAN, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
+	{ TRACE_INIT, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
+	{ TRACE_INIT, SYS_prctl, EINVAL, "the answer to the first number that is no capability" },
+	{ TRACE_COMMAND, SYS_prctl, EINVAL, "the answer to the first number that is none" },
+	{ TRACE_INIT, SYS_dup2, EBUSY, "libc asks again" },
+	{ TRACE_COMMAND, SYS_open, EACCES, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_open, EPERM, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_openat2, ENOENT, "Landlock grants nothing there" },
+	{ TRACE_COMMAND, SYS_ioctl, EPERM, "what the filter must answer" },
+	{ TRACE_INIT, SYS_socket, EINVAL, "libc asks again without flags" },
+	{ TRACE_INIT, SYS_socketpair, EINVAL, "libc asks again without flags" },
+	{ TRACE_COMMAND, SYS_prlimit64, ENOSYS, "libc uses the older call" },
+	{ TRACE_INIT, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
+	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
+};
+
+/* The same for bubblewrap. */
+static const struct dispensable bubbled[] = {
+#ifdef SYS_readlink
+	{ TRACE_INIT, SYS_readlink, 0, "a view that does not look as planned is made once more" },
+#endif
+};
+
+/* And for Landlock alone. */
+static const struct dispensable fenced[] = {
+	{ TRACE_GUARDIAN, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
+	{ TRACE_INIT, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
+	{ TRACE_COMMAND, SYS_socket, EACCES, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_socket, EPERM, "what a canary must get" },
+	{ TRACE_COMMAND, SYS_socket, EINVAL, "libc asks again without flags" },
+	{ TRACE_COMMAND, SYS_kill, EPERM, "what a canary must get" },
+	{ TRACE_INIT, SYS_prctl, EPERM, "who has no privileges has none to give up" },
+	{ TRACE_COMMAND, SYS_ioctl, 0, "what is no terminal is granted as none" },
+	{ TRACE_INIT, SYS_openat2, 0, "a socket's number is kept from being used again" },
+	{ TRACE_INIT, SYS_getdents64, 0, "who is not counted is counted as the command's" },
+	{ TRACE_INIT, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
+#ifdef SYS_open
+	{ TRACE_INIT, SYS_open, 0, "who is not counted is counted as the command's" },
+#endif
+};
+
+static bool is_row(const struct dispensable *row, const struct trace_fault *fault, long nr)
+{
+	return row->role == fault->role && row->nr == nr &&
+	       (row->error == 0 || row->error == fault->error);
+}
+
+bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault, long nr)
+{
+	/* The runner looks at much that turns out not to matter, and asks some things twice; what
+	 * did matter shows in the answers. */
+	if (fault->role == TRACE_RUNNER)
+		return true;
+	/* What bubblewrap could do without has been compared with the plan. */
+	if (fault->role == TRACE_BUBBLEWRAP || fault->role == TRACE_NAMESPACED)
+		return true;
+	for (size_t i = 0; i < sizeof(dispensable) / sizeof(dispensable[0]); i++)
+		if (is_row(&dispensable[i], fault, nr))
+			return true;
+	for (size_t i = 0; shape == TRACE_BWRAP && i < sizeof(bubbled) / sizeof(bubbled[0]); i++)
+		if (is_row(&bubbled[i], fault, nr))
+			return true;
+	for (size_t i = 0; shape == TRACE_LANDLOCK && i < sizeof(fenced) / sizeof(fenced[0]); i++)
+		if (is_row(&fenced[i], fault, nr))
+			return true;
+	return false;
+}

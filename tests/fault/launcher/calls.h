@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of the system calls on the way to a command. */
+#ifndef KODA_FAULT_CALLS_H
+#define KODA_FAULT_CALLS_H
+
+#include "trace.h"
+
+const char *calls_name(long nr);
+
+/* Has the kernel a way to let this call fail so, as it is made here? */
+bool calls_can_fail(const struct trace_fault *fault, long nr);
+
+/* Can the launch do without it? */
+bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault, long nr);
+
+#endif
