@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -226,11 +227,70 @@ static void test_web_port(void **state)
 	host_stop(&host);
 }
 
+/* A server that speaks before it is spoken to, as one that wants to answer a request it has not got
+ * yet. */
+static void serve_hasty(int fd, void *arg)
+{
+	static const char early[] = "HTTP/1.1 200 Early\r\nContent-Length: 0\r\n\r\n";
+
+	(void)send(fd, early, sizeof(early) - 1, MSG_NOSIGNAL);
+	serve_anything(fd, arg);
+}
+
+static bool says_nothing(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 300) == 0;
+}
+
+/* On a web port that waits for the client, and is then no answer to its request. On others servers
+ * do speak first. */
+static void test_hasty_server(void **state)
+{
+	struct host host;
+	uint8_t hello[1024];
+	char text[256];
+	size_t len = make_hello(NULL, false, hello, sizeof(hello));
+	int fd;
+
+	(void)state;
+	web.serve = serve_hasty;
+	any.serve = serve_hasty;
+	host_start(&host, both(), NULL);
+	fd = tunnel_to(host.port, "localhost", any.port);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	assert_non_null(strstr(text, "Early"));
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_OK);
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	assert_true(says_nothing(fd));
+	(void)snprintf(text, sizeof(text),
+		       "POST /x HTTP/1.1\r\nHost: " WEB_HOST ":%u\r\n"
+		       "Content-Length: 0\r\n\r\n",
+		       web.port);
+	puts_to(fd, text);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 502);
+	(void)close(fd);
+	assert_int_equal(host_next(&host).status, 502);
+	/* In a tunnel that is opaque from then on, it is the client's business. */
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	assert_true(says_nothing(fd));
+	put(fd, hello, len);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	assert_non_null(strstr(text, "Early"));
+	(void)close(fd);
+	host_stop(&host);
+	web.serve = serve_anything;
+	any.serve = serve_anything;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_requests),        cmocka_unit_test(test_half),
 		cmocka_unit_test(test_other_protocols), cmocka_unit_test(test_web_port),
+		cmocka_unit_test(test_hasty_server),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);
