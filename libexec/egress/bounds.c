@@ -13,5 +13,6 @@ const struct koda_bounds koda_bounds = {
 	.tenants = 1024,
 	.conns = 16384,
 	.tenant_conns = 4096,
-	.tenant_input = (size_t)64 << 20,
+	.memory = (size_t)256 << 20,
+	.tenant_memory = (size_t)64 << 20,
 };

@@ -21,9 +21,10 @@ struct koda_bounds {
 	uint32_t retry;   /* accepting again after an error */
 	/* Ceilings. */
 	size_t tenants;
-	size_t conns;        /* all sandboxes, and not more than descriptors allow */
-	size_t tenant_conns; /* one sandbox, and not more than half of all */
-	size_t tenant_input; /* bytes that one sandbox's large heads and bodies may take up */
+	size_t conns;         /* all sandboxes, and not more than descriptors allow */
+	size_t tenant_conns;  /* one sandbox, and not more than half of all */
+	size_t memory;        /* bytes that the buffers of all connections may take up */
+	size_t tenant_memory; /* the same of one sandbox */
 };
 
 extern const struct koda_bounds koda_bounds;

@@ -53,6 +53,8 @@ bool koda_conn_new(struct koda_tenant *tenant, int fd)
 	conn->tenant = tenant;
 	conn->origin.fd = -1;
 	conn->in.budget = &tenant->budget;
+	conn->up.budget = &tenant->budget;
+	conn->down.budget = &tenant->budget;
 	conn->began = koda_loop_now(proxy->loop);
 	koda_task_init(&conn->task);
 	koda_deadline_init(&conn->deadline);
@@ -82,6 +84,7 @@ void koda_conn_end(struct koda_conn *conn)
 	koda_flow_clear(&conn->proxy->relay, &conn->up);
 	koda_flow_clear(&conn->proxy->relay, &conn->down);
 	koda_input_clear(&conn->in);
+	koda_input_clear(&conn->early);
 	koda_deal_clear(conn);
 	koda_link_remove(&conn->link);
 	tenant->conn_count--;
@@ -134,9 +137,9 @@ int koda_conn_set_origin(struct koda_conn *conn, int fd)
 void koda_conn_drop_origin(struct koda_conn *conn)
 {
 	koda_watch_close(&conn->origin);
-	koda_free_ptr(&conn->up.held);
-	conn->up.held_at = 0;
-	conn->up.held_len = 0;
+	koda_flow_drop(&conn->up);
+	koda_input_clear(&conn->early);
+	conn->up.bounded = false;
 	conn->down.readable = false;
 	conn->down.hung_up = false;
 }

@@ -65,11 +65,13 @@ struct koda_conn {
 	struct koda_flow up;
 	struct koda_flow down;
 	struct koda_input in;     /* from the client, not yet understood */
+	struct koda_input early;  /* from the origin, behind an upstream proxy's answer */
 	struct koda_deal deal;    /* of the tunnel, or of the present request */
 	struct koda_reach *reach; /* owned: on the way to the origin */
 	void *state;              /* of the phase; it frees it */
 	uint64_t began;           /* loop's clock */
 	bool socks;               /* asked by SOCKS, so answered by it */
+	bool server_first;        /* tunnel: the origin did not wait for the client to speak */
 	bool gate_open;           /* tunnel: the client's bytes may go to the origin */
 	uint32_t passed;          /* tunnel: of in, what the origin has got already */
 	struct egress_guess_scan guess;
@@ -112,6 +114,9 @@ void koda_conn_report_as(struct koda_conn *conn, enum koda_egress_reason reason,
 /* About a request that began at that time of the loop's clock. */
 void koda_conn_report_request(struct koda_conn *conn, const struct egress_record *record,
 			      uint64_t began);
+/* The same inside terminated TLS, where the connection has an event of its own. */
+void koda_conn_report_terminated(struct koda_conn *conn, const struct egress_record *record,
+				 uint64_t began);
 
 /* Would the connection's target still be allowed under these rules? If so it goes on under them. */
 bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset);

@@ -89,7 +89,6 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 {
 	struct koda_span ok =
 		conn->socks ? egress_socks_answer(EGRESS_SOCKS_OK) : egress_answer_established();
-	struct koda_flow held = conn->down;
 
 	if (reason != KODA_EGRESS_OK) {
 		koda_conn_refuse(conn, reason);
@@ -100,18 +99,11 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 		koda_conn_end(conn);
 		return;
 	}
-	/* Our answer goes before what an upstream proxy may have brought along. */
-	conn->down.held = NULL;
-	conn->down.held_at = 0;
-	conn->down.held_len = 0;
-	if (koda_flow_send(&conn->down, conn->client.fd, ok.ptr, ok.len) < 0 ||
-	    koda_flow_hold(&conn->down, held.held + held.held_at, held.held_len) < 0) {
-		free(held.held);
+	if (koda_flow_send(&conn->down, conn->client.fd, ok.ptr, ok.len) < 0) {
 		koda_conn_report(conn, KODA_EGRESS_RESET);
 		koda_conn_break(conn);
 		return;
 	}
-	free(held.held);
 	conn->down.bytes = 0; /* the answer is not the origin's */
 	koda_tunnel_begin(conn);
 }

@@ -43,6 +43,11 @@ void egress_exchange_free(struct egress_exchange *x)
 	free(x);
 }
 
+size_t egress_exchange_held(const struct egress_exchange *x)
+{
+	return x->out[EGRESS_CLIENT].buf.cap + x->out[EGRESS_ORIGIN].buf.cap;
+}
+
 void egress_text_reset(struct egress_text *text)
 {
 	if (text->buf.cap > KEEP_MAX)

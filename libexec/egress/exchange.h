@@ -119,6 +119,9 @@ void egress_exchange_allowed(struct egress_exchange *x, bool reused,
 #define EGRESS_RULE_MAX 256
 void egress_exchange_refused(struct egress_exchange *x, const struct egress_refusal *why);
 
+/* Bytes of memory that heads and answers on their way take up. */
+size_t egress_exchange_held(const struct egress_exchange *x);
+
 enum egress_phase egress_exchange_phase(const struct egress_exchange *x,
 					const struct egress_port port[static 2]);
 

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +19,8 @@
 #define BULK_UNTIL   16                  /* of those in a row */
 #define TURN_READS   16                  /* of the shared buffer */
 #define TURN_SPLICES 8                   /* of a pipe */
+#define QUEUE_FROM   ((size_t)64 * 1024) /* bytes in all: that is not little */
+#define QUEUE_MAX    (1024 * 1024)       /* unsent in the kernel */
 
 int koda_relay_init(struct koda_relay *relay, unsigned int pipe_max, struct koda_error *err)
 {
@@ -83,31 +87,79 @@ static void give_pipe(struct koda_relay *relay, struct koda_flow *flow)
 	relay->free_count++;
 }
 
+void koda_flow_drop(struct koda_flow *flow)
+{
+	koda_free_ptr(&flow->held);
+	koda_budget_move(flow->budget, flow->held_cap, 0);
+	flow->held_at = 0;
+	flow->held_len = 0;
+	flow->held_cap = 0;
+}
+
 void koda_flow_clear(struct koda_relay *relay, struct koda_flow *flow)
 {
 	give_pipe(relay, flow);
-	koda_free_ptr(&flow->held);
-	flow->held_at = 0;
-	flow->held_len = 0;
+	koda_flow_drop(flow);
 	flow->piped = 0;
 }
 
 int koda_flow_hold(struct koda_flow *flow, const char *bytes, size_t len)
 {
-	char *held;
+	size_t cap = flow->held_len + len;
 
 	if (len == 0)
 		return KODA_OK;
 	if (flow->held_at > 0)
 		memmove(flow->held, flow->held + flow->held_at, flow->held_len);
 	flow->held_at = 0;
-	held = realloc(flow->held, flow->held_len + len);
-	if (!held)
-		return KODA_E_NOMEM;
-	memcpy(held + flow->held_len, bytes, len);
-	flow->held = held;
+	if (cap > flow->held_cap) {
+		char *held = NULL;
+
+		if (koda_budget_affords(flow->budget, flow->held_cap, cap))
+			held = realloc(flow->held, cap);
+		if (!held)
+			return KODA_E_NOMEM;
+		koda_budget_move(flow->budget, flow->held_cap, cap);
+		flow->held = held;
+		flow->held_cap = (uint32_t)cap;
+	}
+	memcpy(flow->held + flow->held_len, bytes, len);
 	flow->held_len += (uint32_t)len;
 	return KODA_OK;
+}
+
+int koda_flow_adopt(struct koda_flow *flow, struct koda_input *in)
+{
+	int r = KODA_OK;
+
+	if (flow->held_len > 0 || in->len == 0) {
+		r = koda_flow_hold(flow, in->bytes + in->at, in->len);
+		koda_input_clear(in);
+		return r;
+	}
+	koda_flow_drop(flow);
+	flow->held_at = in->at;
+	flow->held_len = in->len;
+	flow->held_cap = in->cap;
+	flow->held = koda_input_give(in);
+	koda_budget_move(flow->budget, 0, flow->held_cap);
+	return r;
+}
+
+size_t koda_flow_room(const struct koda_flow *flow, size_t most)
+{
+	size_t cap = koda_budget_most(flow->budget, flow->held_cap, most);
+
+	return flow->held_len < cap ? cap - flow->held_len : 0;
+}
+
+void koda_flow_bound(struct koda_flow *flow, int to)
+{
+	if (flow->bounded || flow->bytes < QUEUE_FROM)
+		return;
+	/* Of a Unix socket the queue is small anyway. */
+	(void)setsockopt(to, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){ QUEUE_MAX }, sizeof(int));
+	flow->bounded = true;
 }
 
 static bool would_block(void)
@@ -134,8 +186,7 @@ static enum step flush_held(struct koda_flow *flow, int to)
 		flow->held_len -= (uint32_t)n;
 		flow->bytes += (uint64_t)n;
 	}
-	koda_free_ptr(&flow->held);
-	flow->held_at = 0;
+	koda_flow_drop(flow);
 	return STEP_ON;
 }
 
@@ -159,6 +210,7 @@ int koda_flow_send(struct koda_flow *flow, int to, const char *bytes, size_t len
 		if (n < 0)
 			n = 0;
 		flow->bytes += (uint64_t)n;
+		koda_flow_bound(flow, to);
 	}
 	return koda_flow_hold(flow, bytes + n, len - (size_t)n);
 }
@@ -175,6 +227,7 @@ static enum step flush_pipe(struct koda_flow *flow, int to)
 			return STEP_BROKEN;
 		flow->piped -= (uint32_t)n;
 		flow->bytes += (uint64_t)n;
+		koda_flow_bound(flow, to);
 	}
 	return STEP_ON;
 }
@@ -182,7 +235,9 @@ static enum step flush_pipe(struct koda_flow *flow, int to)
 /* Through the shared buffer. */
 static enum step move_little(struct koda_relay *relay, struct koda_flow *flow, int from, int to)
 {
-	ssize_t n = recv(from, relay->scratch, KODA_SCRATCH, 0);
+	/* No more than can be kept if the receiver takes nothing. */
+	size_t most = koda_flow_room(flow, KODA_SCRATCH);
+	ssize_t n = recv(from, relay->scratch, most, 0);
 	ssize_t sent;
 
 	if (n < 0) {
@@ -193,7 +248,7 @@ static enum step move_little(struct koda_relay *relay, struct koda_flow *flow, i
 		flow->ended = true;
 		return STEP_ON;
 	}
-	if ((size_t)n == KODA_SCRATCH) {
+	if ((size_t)n == most) {
 		flow->bulk = ++flow->streak >= BULK_AFTER;
 		flow->streak = flow->bulk ? 0 : flow->streak;
 	} else {
@@ -207,6 +262,7 @@ static enum step move_little(struct koda_relay *relay, struct koda_flow *flow, i
 		flow->bytes += (uint64_t)sent;
 	if (sent < 0)
 		sent = 0;
+	koda_flow_bound(flow, to);
 	if (sent == n)
 		return flow->readable ? STEP_ON : STEP_WAIT;
 	if (koda_flow_hold(flow, relay->scratch + sent, (size_t)(n - sent)) < 0)

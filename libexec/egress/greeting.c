@@ -103,10 +103,11 @@ static bool look(struct koda_conn *conn, struct koda_span bytes)
 static void read_first(struct koda_conn *conn)
 {
 	char *scratch = conn->proxy->relay.scratch;
-	ssize_t n = recv(conn->client.fd, scratch, KODA_SCRATCH, 0);
+	size_t most = koda_budget_most(conn->in.budget, 0, KODA_SCRATCH);
+	ssize_t n = recv(conn->client.fd, scratch, most, 0);
 
 	/* A short read has emptied the socket, unless its end is near. */
-	if (n < (ssize_t)KODA_SCRATCH)
+	if (n < (ssize_t)most)
 		conn->up.readable = conn->up.hung_up && n > 0;
 	if (n < 0 && errno == EAGAIN)
 		return;
@@ -140,6 +141,9 @@ static void on_client(struct koda_conn *conn)
 		case KODA_INPUT_END:
 		case KODA_INPUT_FULL:
 			ended(conn, KODA_EGRESS_BAD_REQUEST);
+			return;
+		case KODA_INPUT_POOR:
+			ended(conn, KODA_EGRESS_NO_MEMORY);
 			return;
 		case KODA_INPUT_BROKEN:
 			ended(conn, KODA_EGRESS_RESET);

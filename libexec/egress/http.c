@@ -19,6 +19,7 @@ void koda_http_free(struct koda_conn *conn)
 {
 	struct koda_http *http = KODA_TAKE(conn->state);
 
+	koda_budget_move(&conn->tenant->budget, http->counted, 0);
 	egress_exchange_free(http->x);
 	koda_input_clear(&http->from_origin);
 	free(http);
@@ -42,10 +43,20 @@ static bool forward(struct koda_conn *conn, const struct egress_output *out)
 	return true;
 }
 
-/* Reads once from a side that may have something. True: something came. */
-static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eof, bool *broken)
+static size_t room(const struct koda_flow *flow)
 {
-	if (!from->readable || *eof || fd < 0)
+	return koda_flow_room(flow, OUT_MAX);
+}
+
+/* Reads once from a side that may have something. True: something came. *poor: something may, but
+ * there is no memory for more than is there already. */
+static bool fill(struct koda_input *in, struct koda_flow *flow, int fd, bool *eof, bool *broken,
+		 bool *poor)
+{
+	if (!flow->readable || *eof || fd < 0)
+		return false;
+	/* What the other side has to take first waits in the kernel. */
+	if (in->len > 0 && room(flow) == 0)
 		return false;
 	switch (koda_input_fill(in, fd, IN_MAX)) {
 	case KODA_INPUT_GOT:
@@ -53,7 +64,10 @@ static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eo
 	case KODA_INPUT_FULL:
 		return false;
 	case KODA_INPUT_DRY:
-		from->readable = false;
+		flow->readable = false;
+		return false;
+	case KODA_INPUT_POOR:
+		*poor = true;
 		return false;
 	case KODA_INPUT_BROKEN:
 		*broken = true;
@@ -61,7 +75,7 @@ static bool fill(struct koda_input *in, struct koda_flow *from, int fd, bool *eo
 	case KODA_INPUT_END:
 		break;
 	}
-	from->readable = false;
+	flow->readable = false;
 	*eof = true;
 	return true;
 }
@@ -136,11 +150,6 @@ static enum step leave(struct koda_conn *conn, enum egress_event event,
 	return STEP_ON;
 }
 
-static size_t room(const struct koda_flow *flow)
-{
-	return flow->held_len < OUT_MAX ? OUT_MAX - flow->held_len : 0;
-}
-
 static enum step step(struct koda_conn *conn)
 {
 	struct koda_http *http = conn->state;
@@ -207,6 +216,19 @@ static void cut_response(struct koda_conn *conn, enum koda_egress_reason reason)
 	egress_exchange_refused(http->x, &why);
 }
 
+/* A body gives way when the other side takes more of it; a head has to be there as a whole. */
+static bool is_starved(struct koda_conn *conn, const bool poor[static 2])
+{
+	const struct egress_refusal why = koda_refusal(KODA_EGRESS_NO_MEMORY, koda_span_of(""));
+	struct koda_http *http = conn->state;
+
+	if (!(poor[EGRESS_CLIENT] && http->phase == EGRESS_PHASE_HEAD) &&
+	    !(poor[EGRESS_ORIGIN] && http->phase == EGRESS_PHASE_REQUEST))
+		return false;
+	egress_exchange_refused(http->x, &why);
+	return true;
+}
+
 void koda_http_step(struct koda_conn *conn)
 {
 	struct koda_http *http = conn->state;
@@ -217,21 +239,24 @@ void koda_http_step(struct koda_conn *conn)
 		return;
 	http->stepping = true;
 	for (int i = 0; i < TURN_STEPS && now == STEP_ON; i++) {
+		bool poor[2] = { false, false };
 		bool came = fill(&conn->in, &conn->up, conn->client.fd, &http->client_eof,
-				 &conn->client_gone);
+				 &conn->client_gone, &poor[EGRESS_CLIENT]);
 
 		came = fill(&http->from_origin, &conn->down, conn->reach ? -1 : conn->origin.fd,
-			    &http->origin_eof, &http->origin_broken) ||
+			    &http->origin_eof, &http->origin_broken, &poor[EGRESS_ORIGIN]) ||
 		       came;
 		if (http->origin_broken && http->from_origin.len == 0)
 			cut_response(conn, KODA_EGRESS_RESET);
 		now = step(conn);
-		if (now == STEP_WAIT && came)
+		if (now == STEP_WAIT && (came || is_starved(conn, poor)))
 			now = STEP_ON;
 	}
 	if (now == STEP_GONE)
 		return;
 	http->stepping = false;
+	koda_budget_move(&conn->tenant->budget, http->counted, egress_exchange_held(http->x));
+	http->counted = egress_exchange_held(http->x);
 	set_deadline(conn, before);
 	if (now == STEP_ON)
 		koda_conn_go_on(conn);

@@ -18,6 +18,7 @@ struct koda_http {
 	bool used;          /* the origin connection has served a request, or waits for its first */
 	enum egress_phase phase;
 	uint64_t began; /* the present request */
+	size_t counted; /* of the tenant's budget, for what the exchange holds */
 };
 
 void koda_http_free(struct koda_conn *conn);

@@ -21,6 +21,11 @@ static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 {
 	struct koda_http *http = conn->state;
 
+	/* An answer to nothing. */
+	if (reason == KODA_EGRESS_OK && conn->early.len > 0) {
+		koda_http_drop_origin(conn);
+		reason = KODA_EGRESS_UPSTREAM_FAILED;
+	}
 	if (reason == KODA_EGRESS_OK) {
 		allow(conn, false);
 	} else {
@@ -73,15 +78,12 @@ void koda_http_reach(struct koda_conn *conn, const struct egress_request *reques
 void koda_http_become_tunnel(struct koda_conn *conn)
 {
 	struct koda_http *http = conn->state;
-	struct koda_span up = koda_input_span(&conn->in);
-	struct koda_span down = koda_input_span(&http->from_origin);
-	int r = koda_flow_hold(&conn->up, up.ptr, up.len);
+	int r = koda_flow_adopt(&conn->up, &conn->in);
 
 	if (r == KODA_OK)
-		r = koda_flow_hold(&conn->down, down.ptr, down.len);
+		r = koda_flow_adopt(&conn->down, &http->from_origin);
 	conn->up.ended = http->client_eof;
 	conn->down.ended = http->origin_eof;
-	koda_input_clear(&conn->in);
 	conn->gate_open = true;
 	koda_http_free(conn);
 	if (r < 0)

@@ -6,17 +6,6 @@
 
 #define FIRST_SIZE 2048
 
-/* What counts of a buffer of that size. */
-static size_t counted(size_t cap)
-{
-	return cap > KODA_INPUT_ORDINARY ? cap : 0;
-}
-
-static bool affords(const struct koda_input *in, size_t cap)
-{
-	return !in->budget || counted(cap) - counted(in->cap) <= in->budget->left;
-}
-
 /* Makes room for more bytes behind what is held, at least want of them. */
 static int make_room(struct koda_input *in, size_t want)
 {
@@ -27,19 +16,18 @@ static int make_room(struct koda_input *in, size_t want)
 		memmove(in->bytes, in->bytes + in->at, in->len);
 		in->at = 0;
 	}
-	if (in->cap == 0 && !affords(in, cap))
+	if (in->cap == 0 && !koda_budget_affords(in->budget, 0, cap))
 		cap = FIRST_SIZE;
 	while (cap < in->len + want)
 		cap *= 2;
 	if (cap == in->cap)
 		return KODA_OK;
-	if (!affords(in, cap))
+	if (!koda_budget_affords(in->budget, in->cap, cap))
 		return KODA_E_NOMEM;
 	bytes = realloc(in->bytes, cap);
 	if (!bytes)
 		return KODA_E_NOMEM;
-	if (in->budget)
-		in->budget->left -= counted(cap) - counted(in->cap);
+	koda_budget_move(in->budget, in->cap, cap);
 	in->bytes = bytes;
 	in->cap = (uint32_t)cap;
 	return KODA_OK;
@@ -53,7 +41,7 @@ enum koda_input_state koda_input_fill(struct koda_input *in, int fd, size_t max)
 	if (in->len >= max)
 		return KODA_INPUT_FULL;
 	if (make_room(in, 1) < 0)
-		return KODA_INPUT_BROKEN;
+		return KODA_INPUT_POOR;
 	room = in->cap - in->len;
 	if (room > max - in->len)
 		room = max - in->len;
@@ -94,8 +82,7 @@ char *koda_input_give(struct koda_input *in)
 {
 	char *bytes = in->bytes;
 
-	if (in->budget)
-		in->budget->left += counted(in->cap);
+	koda_budget_move(in->budget, in->cap, 0);
 	*in = (struct koda_input){ .first = in->first, .budget = in->budget };
 	return bytes;
 }

@@ -4,15 +4,9 @@
 #define KODA_EGRESS_INPUT_H
 
 #include "base/buf.h"
+#include "budget.h"
 
 #include <stdint.h>
-
-/* T-83. What the inputs of one sandbox may hold together. One that is no larger than ordinary heads
- * are is not counted, so that whoever uses it all up holds up only large ones. */
-struct koda_budget {
-	size_t left;
-};
-#define KODA_INPUT_ORDINARY ((size_t)4096)
 
 struct koda_input {
 	char *bytes; /* owned */
@@ -29,7 +23,8 @@ static inline struct koda_span koda_input_span(const struct koda_input *in)
 }
 
 enum koda_input_state {
-	KODA_INPUT_BROKEN = -1, /* the socket failed, or there is no memory or budget */
+	KODA_INPUT_POOR = -2,   /* there is no memory or budget; nothing was read */
+	KODA_INPUT_BROKEN = -1, /* the socket failed */
 	KODA_INPUT_DRY,         /* nothing to read now */
 	KODA_INPUT_GOT,
 	KODA_INPUT_END,

@@ -89,6 +89,32 @@ static int set_limits(size_t *ret_files, struct koda_error *err)
 	return r;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+	__has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+int koda_lock_memory(size_t bytes, struct koda_error *err)
+{
+	struct rlimit data;
+
+	if (SANITIZED)
+		return KODA_OK;
+	if (getrlimit(RLIMIT_DATA, &data) < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot read a limit");
+	/* Whoever is limited further already stays so. */
+	if (data.rlim_max < bytes)
+		bytes = data.rlim_max;
+	return set_limit(RLIMIT_DATA, bytes, bytes, err);
+}
+
 /* Nothing but 0-2 and the control socket came along. 0 and 1 lead nowhere, and so does 2 if it is
  * closed: no socket may ever get the number that messages go to. */
 int koda_lock_descriptors(struct koda_error *err)

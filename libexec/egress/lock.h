@@ -17,6 +17,9 @@ KODA_CHECK int koda_lock_descriptors(struct koda_error *err);
 /* Before there are threads: limits, privileges, file system. *ret_files is how many
  * descriptors there may be. Fails: SYS, UNSUPPORTED (the kernel lacks something). */
 KODA_CHECK int koda_lock_process(size_t *ret_files, struct koda_error *err);
+/* Before there are threads, too: no more memory than that, whatever the ceilings overlooked.
+ * Without effect in sanitized builds, which reserve terabytes. Fails: SYS. */
+KODA_CHECK int koda_lock_memory(size_t bytes, struct koda_error *err);
 /* When all threads are there: the system-call filter, on every one of them. */
 KODA_CHECK int koda_lock_calls(struct koda_error *err);
 

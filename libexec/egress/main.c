@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,12 +57,37 @@ static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_erro
 		return koda_fail(err, KODA_E_LIMIT, 0, "%zu descriptors are too few", files);
 	conns = (files - KODA_DESCRIPTORS_OWN - 2 * pipes) / 2;
 	proxy->tenant_max = koda_bounds.tenants;
-	proxy->tenant_input_max = koda_bounds.tenant_input;
+	proxy->tenant_memory_max = koda_bounds.tenant_memory;
+	proxy->budget.left = (ptrdiff_t)koda_bounds.memory;
 	proxy->conn_max = conns < koda_bounds.conns ? conns : koda_bounds.conns;
 	proxy->tenant_conn_max = proxy->conn_max / 2 < koda_bounds.tenant_conns
 					 ? proxy->conn_max / 2
 					 : koda_bounds.tenant_conns;
 	return koda_relay_init(&proxy->relay, (unsigned int)pipes, err);
+}
+
+/* Of a connection, besides what its budget counts: itself, and ordinary buffers for both directions
+ * and for an upstream proxy. */
+#define CONN_MEMORY ((size_t)24 << 10)
+/* Rules of a sandbox; a host that has more of them gets fewer sandboxes. */
+#define TENANT_MEMORY ((size_t)64 << 10)
+/* The program itself, authorities, certificates that are kept, what the resolver needs. */
+#define OWN_MEMORY ((size_t)128 << 20)
+#define STACK_MAX  ((size_t)8 << 20)
+
+/* What all ceilings together come to, and half of that again: an allocation that fails is the end
+ * of one connection, so none should fail because of this as long as the ceilings hold. */
+static size_t memory_max(const struct koda_proxy *proxy)
+{
+	struct rlimit stack;
+	size_t each = STACK_MAX;
+	size_t sum = OWN_MEMORY + proxy->conn_max * CONN_MEMORY + koda_bounds.memory +
+		     proxy->tenant_max * TENANT_MEMORY;
+
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY &&
+	    stack.rlim_cur > each)
+		each = stack.rlim_cur;
+	return sum + sum / 2 + KODA_RESOLVE_THREADS * each;
 }
 
 /* The host's own choice of trusted authorities, as its other programs know it. */
@@ -90,6 +116,8 @@ static int set_up(struct koda_proxy *proxy, char **envp, struct koda_error *err)
 		r = koda_lock_process(&files, err);
 	if (r == KODA_OK)
 		r = set_ceilings(proxy, files, err);
+	if (r == KODA_OK)
+		r = koda_lock_memory(memory_max(proxy), err);
 	if (r == KODA_OK)
 		r = koda_loop_new(&proxy->loop, err);
 	if (r == KODA_OK)

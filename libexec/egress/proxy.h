@@ -40,7 +40,8 @@ struct koda_proxy {
 	size_t conn_max;
 	size_t full_count; /* tenants that stopped accepting for want of room */
 	size_t tenant_conn_max;
-	size_t tenant_input_max;     /* bytes */
+	size_t tenant_memory_max;    /* bytes */
+	struct koda_budget budget;   /* of the buffers of all connections */
 	uint32_t questions;          /* asked so far */
 	int trust;                   /* the system's trusted authorities; -1: none */
 	struct koda_tls_client *tls; /* owned; made when a policy terminates TLS */

@@ -117,10 +117,9 @@ static void read_reply(struct koda_conn *conn)
 	}
 	/* The origin may have spoken already, right behind the proxy's answer. */
 	koda_input_take(&reach->reply, len);
-	if (koda_flow_hold(&conn->down, reach->reply.bytes + reach->reply.at, reach->reply.len) < 0)
-		finish(conn, KODA_EGRESS_NO_MEMORY);
-	else
-		finish(conn, KODA_EGRESS_OK);
+	conn->early = reach->reply;
+	reach->reply = (struct koda_input){ 0 };
+	finish(conn, KODA_EGRESS_OK);
 }
 
 static void talk(struct koda_conn *conn)
@@ -319,6 +318,7 @@ void koda_reach_start(struct koda_conn *conn, enum koda_reach_mode mode,
 	reach->mode = mode;
 	reach->done = done;
 	reach->request = (struct koda_buf)KODA_BUF_INIT(REPLY_MAX);
+	reach->reply.budget = &conn->tenant->budget;
 	koda_lookup_init(&reach->lookup);
 	koda_deadline_init(&reach->deadline);
 	koda_deadline_init(&reach->attempt);

@@ -70,6 +70,7 @@ static void on_client(struct koda_conn *conn)
 		case KODA_INPUT_FULL:
 			broken(conn, KODA_EGRESS_BAD_REQUEST);
 			return;
+		case KODA_INPUT_POOR:
 		case KODA_INPUT_BROKEN:
 			broken(conn, KODA_EGRESS_RESET);
 			return;

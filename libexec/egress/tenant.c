@@ -118,7 +118,8 @@ static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct
 	tenant->id = order->id;
 	tenant->can_ask = order->can_ask;
 	memcpy(tenant->token, order->token, strnlen(order->token, KODA_EGRESS_TOKEN_MAX));
-	tenant->budget.left = proxy->tenant_input_max;
+	tenant->budget = (struct koda_budget){ .left = (ptrdiff_t)proxy->tenant_memory_max,
+					       .whole = &proxy->budget };
 	tenant->listener.fd = -1;
 	koda_link_init(&tenant->conns);
 	koda_task_init(&tenant->accepting);

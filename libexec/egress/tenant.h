@@ -31,7 +31,7 @@ struct koda_tenant {
 	struct koda_deadline retry; /* accepting stopped after an error */
 	bool full;                  /* accepting stopped at a ceiling */
 	uint64_t told_full;         /* when that was reported last */
-	struct koda_budget budget;  /* of its connections' inputs */
+	struct koda_budget budget;  /* of its connections' buffers */
 	uint32_t dropped;           /* events that were lost since the last that was not */
 };
 

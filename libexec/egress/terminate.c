@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* T-75. See terminate.h. */
-#include "terminate.h"
+#include "terminate_state.h"
 
 #include "base/diag.h"
-#include "tls_client.h"
 #include "tls_server.h"
 
-/* The longest head has to fit, and what one feed can add to that. */
-#define PLAIN_MAX (EGRESS_HEAD_MAX + 2 * KODA_TERMINATE_FEED)
 /* An empty buffer up to this size is kept for the next bytes. */
 #define PLAIN_KEPT 4096
-
-struct end {
-	struct koda_tls *tls;  /* owned; NULL: no connection */
-	struct koda_buf plain; /* received */
-	size_t taken;          /* of plain, by the exchange */
-	bool eof;              /* nothing more will be received */
-	bool shut;             /* nothing more will be sent */
-};
-
-struct koda_terminate {
-	struct koda_tls_client *client; /* borrowed */
-	struct koda_host host;
-	uint16_t port;
-	struct end ends[2];
-	struct egress_exchange *exchange; /* owned */
-	struct egress_request request;    /* that wants an origin, while asked */
-	bool asked;                       /* the exchange waits for an origin */
-	bool dialling;                    /* the owner was told */
-	bool used;                        /* the origin's connection has served a request */
-	bool torn;                        /* the origin's TLS ended without saying so */
-	bool over;
-	struct koda_error failure; /* of TLS; code 0: none */
-};
+/* What may wait to be sent when memory is short. */
+#define SPARE_ROOM ((size_t)16 << 10)
 
 int koda_terminate_new(struct koda_tls_server *server, struct koda_tls_client *client,
 		       const struct koda_host *host, uint16_t port, time_t now,
@@ -59,11 +35,11 @@ int koda_terminate_new(struct koda_tls_server *server, struct koda_tls_client *c
 	return KODA_OK;
 }
 
-static void end_clear(struct end *end)
+void koda_end_clear(struct koda_end *end)
 {
 	koda_tls_free(end->tls);
 	koda_buf_clear(&end->plain);
-	*end = (struct end){ .plain = KODA_BUF_INIT(PLAIN_MAX) };
+	*end = (struct koda_end){ .plain = KODA_BUF_INIT(PLAIN_MAX) };
 }
 
 void koda_terminate_free(struct koda_terminate *t)
@@ -71,27 +47,46 @@ void koda_terminate_free(struct koda_terminate *t)
 	if (!t)
 		return;
 	egress_exchange_free(t->exchange);
-	end_clear(&t->ends[EGRESS_CLIENT]);
-	end_clear(&t->ends[EGRESS_ORIGIN]);
+	koda_end_clear(&t->ends[EGRESS_CLIENT]);
+	koda_end_clear(&t->ends[EGRESS_ORIGIN]);
 	free(t);
 }
 
-static enum koda_tls_state state_of(const struct end *end)
+size_t koda_terminate_held(const struct koda_terminate *t)
 {
-	return end->tls ? koda_tls_state(end->tls) : KODA_TLS_FAILED;
+	size_t held = egress_exchange_held(t->exchange);
+
+	for (size_t i = 0; i < 2; i++)
+		held += t->ends[i].plain.cap + (t->ends[i].tls ? koda_tls_held(t->ends[i].tls) : 0);
+	return held;
+}
+
+void koda_terminate_spare(struct koda_terminate *t, bool sparing)
+{
+	t->sparing = sparing;
+}
+
+/* Nothing that came from this side waits to be taken or sent. */
+static bool is_clear(const struct koda_terminate *t, enum egress_side side)
+{
+	const struct koda_end *to = &t->ends[side == EGRESS_CLIENT ? EGRESS_ORIGIN : EGRESS_CLIENT];
+
+	return t->ends[side].plain.len == t->ends[side].taken &&
+	       (!to->tls || koda_tls_out(to->tls).len == 0);
 }
 
 bool koda_terminate_wants(const struct koda_terminate *t, enum egress_side side)
 {
-	const struct end *end = &t->ends[side];
+	const struct koda_end *end = &t->ends[side];
 
-	return !t->over && !end->eof && state_of(end) != KODA_TLS_FAILED &&
+	return !t->over && !end->eof && koda_end_state(end) != KODA_TLS_FAILED &&
+	       (!t->sparing || is_clear(t, side)) &&
 	       end->plain.len - end->taken <= EGRESS_HEAD_MAX &&
 	       koda_tls_out(end->tls).len <= KODA_TLS_OUT_HIGH;
 }
 
 /* Moves what is left to the front, so that all of the ceiling can be used. */
-static void compact(struct end *end)
+static void compact(struct koda_end *end)
 {
 	size_t left = end->plain.len - end->taken;
 
@@ -102,7 +97,7 @@ static void compact(struct end *end)
 	end->taken = 0;
 }
 
-static void note_failure(struct koda_terminate *t, struct end *end, const struct koda_error *err)
+void koda_end_fail(struct koda_terminate *t, struct koda_end *end, const struct koda_error *err)
 {
 	end->eof = true;
 	if (t->failure.code == KODA_OK)
@@ -113,27 +108,27 @@ static void note_failure(struct koda_terminate *t, struct end *end, const struct
 
 void koda_terminate_feed(struct koda_terminate *t, enum egress_side side, struct koda_span bytes)
 {
-	struct end *end = &t->ends[side];
+	struct koda_end *end = &t->ends[side];
 	struct koda_error err = { 0 };
 
-	if (t->over || end->eof || state_of(end) == KODA_TLS_FAILED)
+	if (t->over || end->eof || koda_end_state(end) == KODA_TLS_FAILED)
 		return;
 	compact(end);
 	if (koda_tls_feed(end->tls, &bytes, &end->plain, &err) < 0)
-		note_failure(t, end, &err);
+		koda_end_fail(t, end, &err);
 	else if (koda_tls_state(end->tls) == KODA_TLS_ENDED)
 		end->eof = true;
 	else if (bytes.len) {
 		(void)koda_fail(&err, KODA_E_INTERNAL, 0, "more was received than asked for");
-		note_failure(t, end, &err);
+		koda_end_fail(t, end, &err);
 	}
 }
 
 void koda_terminate_ended(struct koda_terminate *t, enum egress_side side)
 {
-	struct end *end = &t->ends[side];
+	struct koda_end *end = &t->ends[side];
 	struct koda_error err = { 0 };
-	enum koda_tls_state state = state_of(end);
+	enum koda_tls_state state = koda_end_state(end);
 
 	if (end->eof || !end->tls)
 		return;
@@ -141,66 +136,31 @@ void koda_terminate_ended(struct koda_terminate *t, enum egress_side side)
 	if (state == KODA_TLS_HANDSHAKE) {
 		(void)koda_fail(&err, KODA_E_DENIED, 0, "the %s closed during the TLS handshake",
 				side == EGRESS_CLIENT ? "client" : "server");
-		note_failure(t, end, &err);
+		koda_end_fail(t, end, &err);
 	} else if (side == EGRESS_ORIGIN && state == KODA_TLS_OPEN) {
 		t->torn = true;
 	}
 }
 
-/* An origin that is connected, shaken hands with, and has not ended. */
-static bool origin_is_open(const struct koda_terminate *t)
-{
-	return state_of(&t->ends[EGRESS_ORIGIN]) == KODA_TLS_OPEN && !t->ends[EGRESS_ORIGIN].eof;
-}
-
-/* A connection that was good once, and is no longer. */
-static bool origin_is_stale(const struct koda_terminate *t)
-{
-	const struct end *origin = &t->ends[EGRESS_ORIGIN];
-	bool was_open =
-		t->used || state_of(origin) == KODA_TLS_OPEN || state_of(origin) == KODA_TLS_ENDED;
-
-	return origin->tls && was_open && (origin->eof || (t->used && t->request.retry));
-}
-
-/* The exchange waits for an origin: true if there is one, or if there can be none. */
-static bool answer_exchange(struct koda_terminate *t)
-{
-	static const struct egress_route direct = { 0 };
-	const struct egress_refusal why = {
-		.status = 502,
-		.code = "tls_failed",
-		.text = t->failure.message,
-	};
-
-	if (origin_is_open(t)) {
-		egress_exchange_allowed(t->exchange, t->used, &direct);
-		t->used = true;
-	} else if (t->ends[EGRESS_ORIGIN].tls && t->ends[EGRESS_ORIGIN].eof) {
-		egress_exchange_refused(t->exchange, &why);
-	} else {
-		return false;
-	}
-	t->asked = false;
-	return true;
-}
-
 static void fill_port(const struct koda_terminate *t, enum egress_side side,
 		      struct egress_port *port)
 {
-	const struct end *end = &t->ends[side];
+	const struct koda_end *end = &t->ends[side];
+	size_t room = end->tls && !end->shut ? koda_tls_room(end->tls) : 0;
 
+	if (t->sparing && room > SPARE_ROOM)
+		room = koda_tls_out(end->tls).len > 0 ? 0 : SPARE_ROOM;
 	*port = (struct egress_port){
 		.in = { end->plain.ptr + end->taken, end->plain.len - end->taken },
 		.eof = end->eof,
-		.room = end->tls && !end->shut ? koda_tls_room(end->tls) : 0,
+		.room = room,
 	};
 }
 
 static void drain_port(struct koda_terminate *t, enum egress_side side,
 		       const struct egress_port *port)
 {
-	struct end *end = &t->ends[side];
+	struct koda_end *end = &t->ends[side];
 
 	end->taken = end->plain.len - port->in.len;
 	if (port->in.len)
@@ -213,22 +173,11 @@ static void drain_port(struct koda_terminate *t, enum egress_side side,
 
 static void send_bytes(struct koda_terminate *t, enum egress_side side, struct koda_span bytes)
 {
-	struct end *end = &t->ends[side];
+	struct koda_end *end = &t->ends[side];
 	struct koda_error err = { 0 };
 
 	if (end->tls && koda_tls_write(end->tls, bytes, &err) < 0)
-		note_failure(t, end, &err);
-}
-
-/* An origin that is not used again; the client still may be. */
-static bool drop_origin(struct koda_terminate *t)
-{
-	bool there = t->ends[EGRESS_ORIGIN].tls != NULL;
-
-	end_clear(&t->ends[EGRESS_ORIGIN]);
-	t->used = false;
-	t->failure.code = KODA_OK;
-	return there;
+		koda_end_fail(t, end, &err);
 }
 
 /* The client learns that this was all, unless the origin may have been cut short. */
@@ -241,7 +190,7 @@ static void finish(struct koda_terminate *t)
 	t->ends[EGRESS_CLIENT].shut = true;
 }
 
-static void shut(struct end *end)
+static void shut(struct koda_end *end)
 {
 	if (end->tls)
 		koda_tls_end(end->tls);
@@ -281,7 +230,7 @@ static bool step(struct koda_terminate *t, struct koda_terminate_output *out,
 		return true;
 	case EGRESS_EV_DROP_ORIGIN:
 		*ret_event = KODA_TERMINATE_DROP_ORIGIN;
-		return drop_origin(t);
+		return koda_terminate_drop(t);
 	case EGRESS_EV_SHUT:
 		shut(&t->ends[did.side]);
 		return false;
@@ -298,7 +247,7 @@ enum koda_terminate_event koda_terminate_next(struct koda_terminate *t,
 					      struct koda_terminate_output *out)
 {
 	enum koda_terminate_event event;
-	enum koda_tls_state state = state_of(&t->ends[EGRESS_CLIENT]);
+	enum koda_tls_state state = koda_end_state(&t->ends[EGRESS_CLIENT]);
 
 	if (state == KODA_TLS_FAILED)
 		t->over = true;
@@ -309,11 +258,11 @@ enum koda_terminate_event koda_terminate_next(struct koda_terminate *t,
 	if (state == KODA_TLS_HANDSHAKE)
 		return KODA_TERMINATE_WAIT;
 	for (;;) {
-		if (t->asked && origin_is_stale(t)) {
-			(void)drop_origin(t);
+		if (t->asked && koda_terminate_is_stale(t)) {
+			(void)koda_terminate_drop(t);
 			return KODA_TERMINATE_DROP_ORIGIN;
 		}
-		if (t->asked && !answer_exchange(t)) {
+		if (t->asked && !koda_terminate_answer(t)) {
 			if (t->dialling || t->ends[EGRESS_ORIGIN].tls)
 				return KODA_TERMINATE_WAIT;
 			t->dialling = true;
@@ -327,7 +276,7 @@ enum koda_terminate_event koda_terminate_next(struct koda_terminate *t,
 
 struct koda_span koda_terminate_out(const struct koda_terminate *t, enum egress_side side)
 {
-	const struct end *end = &t->ends[side];
+	const struct koda_end *end = &t->ends[side];
 
 	return end->tls ? koda_tls_out(end->tls) : (struct koda_span){ NULL, 0 };
 }
@@ -342,35 +291,13 @@ bool koda_terminate_is_shut(const struct koda_terminate *t, enum egress_side sid
 	return t->ends[side].shut;
 }
 
-int koda_terminate_connected(struct koda_terminate *t, struct koda_error *err)
-{
-	struct end *origin = &t->ends[EGRESS_ORIGIN];
-	struct koda_error failure = { 0 };
-	int r;
-
-	t->dialling = false;
-	t->torn = false;
-	end_clear(origin);
-	r = koda_tls_connect(t->client, &t->host, t->port, &origin->tls, err);
-	if (r == KODA_OK && koda_tls_handshake(origin->tls, &failure) < 0)
-		note_failure(t, origin, &failure);
-	return r;
-}
-
-void koda_terminate_refused(struct koda_terminate *t, const struct egress_refusal *why)
-{
-	t->asked = false;
-	t->dialling = false;
-	egress_exchange_refused(t->exchange, why);
-}
-
 enum egress_phase koda_terminate_phase(const struct koda_terminate *t)
 {
 	struct egress_port ports[2];
 
 	if (t->over)
 		return EGRESS_PHASE_OVER;
-	if (state_of(&t->ends[EGRESS_CLIENT]) == KODA_TLS_HANDSHAKE)
+	if (koda_end_state(&t->ends[EGRESS_CLIENT]) == KODA_TLS_HANDSHAKE)
 		return EGRESS_PHASE_HEAD;
 	if (t->asked)
 		return EGRESS_PHASE_ORIGIN;
@@ -386,7 +313,7 @@ const char *koda_terminate_failure(const struct koda_terminate *t)
 
 bool koda_terminate_is_open(const struct koda_terminate *t)
 {
-	enum koda_tls_state state = state_of(&t->ends[EGRESS_CLIENT]);
+	enum koda_tls_state state = koda_end_state(&t->ends[EGRESS_CLIENT]);
 
 	return state == KODA_TLS_OPEN || state == KODA_TLS_ENDED;
 }

@@ -45,6 +45,14 @@ KODA_CHECK int koda_terminate_new(struct koda_tls_server *server, struct koda_tl
 				  struct koda_terminate **ret_terminate, struct koda_error *err);
 void koda_terminate_free(struct koda_terminate *t);
 
+/* Bytes of memory that its buffers take up. Sparing, a connection reads no more from a
+ * side while anything from there waits in them, and so gets by with a record in each direction. */
+size_t koda_terminate_held(const struct koda_terminate *t);
+void koda_terminate_spare(struct koda_terminate *t, bool sparing);
+/* What a connection needs in any case: two sessions of OpenSSL with their buffers, and what is held
+ * when it spares. */
+#define KODA_TERMINATE_BASE ((size_t)160 << 10)
+
 /* Should the owner read from this side? If so the next feed takes all it is given. */
 bool koda_terminate_wants(const struct koda_terminate *t, enum egress_side side);
 /* What a socket received, up to KODA_TERMINATE_FEED bytes, all of which are taken. */

@@ -8,7 +8,6 @@
 
 #include "intercept.h"
 #include "reach.h"
-#include "reason.h"
 #include "terminate.h"
 
 #include <errno.h>
@@ -18,6 +17,10 @@
 #define TURN_ROUNDS 16
 /* One idle timer for all directions; it is not worth moving it for every packet. */
 #define TOUCH_MS 1000
+/* Read at a time when memory is short; records are put together by OpenSSL. */
+#define SPARE_READ ((size_t)4096)
+/* What one round may add to the buffers. */
+#define ROUND ((size_t)256 << 10)
 
 _Static_assert(KODA_SCRATCH <= KODA_TERMINATE_FEED, "what is read at once is taken at once");
 
@@ -25,7 +28,9 @@ struct terminated {
 	struct koda_terminate *t; /* owned */
 	enum egress_phase phase;
 	uint64_t began; /* the present request */
+	bool sparing;   /* the tenant's budget is used up */
 	bool running;   /* answers come while events are being handled */
+	size_t counted; /* of the tenant's budget */
 	bool client_shut;
 	bool origin_shut;
 };
@@ -40,6 +45,7 @@ static void free_state(struct koda_conn *conn)
 {
 	struct terminated *state = KODA_TAKE(conn->state);
 
+	koda_budget_move(&conn->tenant->budget, state->counted, 0);
 	koda_terminate_free(state->t);
 	free(state);
 }
@@ -57,35 +63,19 @@ static void report_end(struct koda_conn *conn, enum koda_egress_reason reason)
 	koda_conn_report_as(conn, reason, &event);
 }
 
-static void report_request(struct koda_conn *conn, const struct egress_record *record)
-{
-	struct terminated *state = conn->state;
-	struct koda_egress_message event = { .bytes_up = record->sent,
-					     .bytes_down = record->received,
-					     .status = (uint16_t)record->status };
-	enum koda_egress_reason reason = KODA_EGRESS_OK;
-	uint64_t began = conn->began;
-
-	if (record->refusal) {
-		reason = koda_reason_of(record->refusal->code, record->refusal->status);
-		if (record->refusal->text)
-			KODA_REPORT_TEXT(event.text, koda_span_of(record->refusal->text));
-	}
-	KODA_REPORT_TEXT(event.method, record->method);
-	KODA_REPORT_TEXT(event.path, record->path);
-	conn->began = state->began;
-	koda_conn_report_as(conn, reason, &event);
-	conn->began = began;
-	state->began = koda_loop_now(conn->proxy->loop);
-}
-
 static void run(struct koda_conn *conn);
 
 static void on_reached(struct koda_conn *conn, enum koda_egress_reason reason)
 {
 	struct terminated *state = conn->state;
-	struct egress_refusal why = koda_refusal(reason, conn->deal.decision.rule);
+	struct egress_refusal why;
 
+	/* No TLS server speaks first. */
+	if (reason == KODA_EGRESS_OK && conn->early.len > 0) {
+		koda_conn_drop_origin(conn);
+		reason = KODA_EGRESS_UPSTREAM_FAILED;
+	}
+	why = koda_refusal(reason, conn->deal.decision.rule);
 	if (reason == KODA_EGRESS_OK && koda_terminate_connected(state->t, NULL) < 0)
 		why = koda_refusal(KODA_EGRESS_NO_MEMORY, koda_span_of(""));
 	else if (reason == KODA_EGRESS_OK)
@@ -130,16 +120,17 @@ static bool receive(struct koda_conn *conn, enum egress_side side)
 	struct koda_flow *flow = side == EGRESS_CLIENT ? &conn->up : &conn->down;
 	int fd = side == EGRESS_CLIENT ? conn->client.fd : conn->origin.fd;
 	char *scratch = conn->proxy->relay.scratch;
+	size_t most = state->sparing ? SPARE_READ : KODA_SCRATCH;
 	ssize_t n;
 
 	if (!flow->readable || fd < 0 || !koda_terminate_wants(state->t, side))
 		return false;
 	if (side == EGRESS_ORIGIN && conn->reach)
 		return false;
-	n = recv(fd, scratch, KODA_SCRATCH, 0);
+	n = recv(fd, scratch, most, 0);
 	if (n > 0) {
 		/* A short read has emptied the socket, unless its end is near. */
-		flow->readable = n == (ssize_t)KODA_SCRATCH || flow->hung_up;
+		flow->readable = n == (ssize_t)most || flow->hung_up;
 		if (side == EGRESS_CLIENT)
 			conn->up.bytes += (uint64_t)n;
 		koda_terminate_feed(state->t, side, (struct koda_span){ scratch, (size_t)n });
@@ -171,6 +162,7 @@ static int transmit(struct koda_conn *conn, enum egress_side side)
 		koda_terminate_sent(state->t, side, (size_t)n);
 		if (side == EGRESS_CLIENT)
 			conn->down.bytes += (uint64_t)n;
+		koda_flow_bound(side == EGRESS_CLIENT ? &conn->down : &conn->up, fd);
 		moved = 1;
 	}
 	if (koda_terminate_is_shut(state->t, side) && !*shut) {
@@ -197,13 +189,29 @@ static enum step handle(struct koda_conn *conn)
 			koda_conn_drop_origin(conn);
 			break;
 		case KODA_TERMINATE_LOG:
-			report_request(conn, &out.record);
+			koda_conn_report_terminated(conn, &out.record, state->began);
+			state->began = koda_loop_now(conn->proxy->loop);
 			break;
 		case KODA_TERMINATE_CLOSE:
 			finish(conn);
 			return STEP_GONE;
 		}
 	}
+}
+
+/* Tells the budget what is in use, and asks whether there can be more. */
+static void settle(struct koda_conn *conn)
+{
+	struct terminated *state = conn->state;
+	struct koda_budget *budget = &conn->tenant->budget;
+	size_t now = KODA_TERMINATE_BASE + koda_terminate_held(state->t);
+	/* Half of it is for connections that do not even exist yet. */
+	size_t reserve = conn->proxy->tenant_memory_max / 2;
+
+	koda_budget_move(budget, state->counted, now);
+	state->counted = now;
+	state->sparing = !koda_budget_affords(budget, now, now + ROUND + reserve);
+	koda_terminate_spare(state->t, state->sparing);
 }
 
 static enum step round_once(struct koda_conn *conn)
@@ -267,11 +275,14 @@ static void run(struct koda_conn *conn)
 	if (state->running)
 		return;
 	state->running = true;
-	for (int i = 0; i < TURN_ROUNDS && now == STEP_ON; i++)
+	for (int i = 0; i < TURN_ROUNDS && now == STEP_ON; i++) {
+		settle(conn);
 		now = round_once(conn);
+	}
 	if (now == STEP_GONE)
 		return;
 	state->running = false;
+	settle(conn);
 	set_deadline(conn);
 	if (now == STEP_ON)
 		koda_conn_go_on(conn);
@@ -351,7 +362,10 @@ bool koda_terminated_wanted(const struct koda_conn *conn)
 
 void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello)
 {
-	struct terminated *state = calloc(1, sizeof(*state));
+	struct koda_budget *budget = &conn->tenant->budget;
+	struct terminated *state = koda_budget_affords(budget, 0, KODA_TERMINATE_BASE)
+					   ? calloc(1, sizeof(*state))
+					   : NULL;
 	struct koda_host host = conn->deal.target.host;
 	int r = KODA_E_NOMEM;
 

@@ -269,6 +269,11 @@ void koda_tls_end(struct koda_tls *tls)
 	ERR_clear_error();
 }
 
+size_t koda_tls_held(const struct koda_tls *tls)
+{
+	return tls->out.cap;
+}
+
 struct koda_span koda_tls_out(const struct koda_tls *tls)
 {
 	return (struct koda_span){ tls->out.ptr + tls->out_done, tls->out.len - tls->out_done };

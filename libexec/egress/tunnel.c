@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-80. A tunnel. The origin's bytes go to the client at once, for some servers speak first. The
- * client's wait at a gate until they show what they are: TLS whose ClientHello asks for the host
- * that was allowed, HTTP, whose requests are checked from then on one by one, or, on a port that is
- * not for these, something else. Otherwise one allowed name would open every site that shares its
- * servers.
+ * T-80. A tunnel. The client's bytes wait at a gate until they show what they are: TLS whose
+ * ClientHello asks for the host that was allowed, HTTP, whose requests are checked from then on one
+ * by one, or, on a port that is not for these, something else. Otherwise one allowed name would
+ * open every site that shares its servers. The origin's bytes go to the client at once, for some
+ * servers speak first; but not on ports where none does, for there they would be an answer to
+ * nothing, which a client would take for that to its first request.
  */
 #include "conn.h"
 
 #include "intercept.h"
 #include "reach.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* One idle timer for both directions; it is not worth moving it for every packet. */
 #define TOUCH_MS 1000
@@ -81,9 +84,8 @@ static bool name_fits(struct koda_conn *conn, const struct egress_hello *hello)
 static void open_gate(struct koda_conn *conn)
 {
 	conn->gate_open = true;
-	conn->up.held_at = conn->in.at;
-	conn->up.held_len = conn->in.len;
-	conn->up.held = koda_input_give(&conn->in);
+	/* Nothing was sent yet, so that this cannot fail. */
+	(void)!koda_flow_adopt(&conn->up, &conn->in);
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
 }
 
@@ -149,7 +151,8 @@ static bool judge_text(struct koda_conn *conn, bool ended)
 	case EGRESS_GUESS_HTTP:
 		if (ended)
 			break;
-		if (conn->passed > 0)
+		/* What it has heard or said already is not of this request. */
+		if (conn->passed > 0 || conn->down.bytes > 0 || conn->early.len > 0)
 			koda_conn_break_origin(conn);
 		conn->passed = 0;
 		conn->up.bytes = 0;
@@ -205,6 +208,10 @@ static bool judge(struct koda_conn *conn)
 		koda_last_begin(conn, (struct koda_span){ alert_name, sizeof(alert_name) });
 		return false;
 	}
+	if (koda_terminated_wanted(conn) && conn->early.len > 0) {
+		refuse(conn, KODA_EGRESS_TLS_FAILED, alert_illegal);
+		return false;
+	}
 	if (koda_terminated_wanted(conn)) {
 		koda_terminated_begin(conn, &hello);
 		return false;
@@ -241,6 +248,9 @@ static bool fill_gate(struct koda_conn *conn)
 		case KODA_INPUT_FULL:
 			refuse(conn, KODA_EGRESS_BAD_HELLO, alert_illegal);
 			return false;
+		case KODA_INPUT_POOR:
+			end(conn, KODA_EGRESS_NO_MEMORY);
+			return false;
 		case KODA_INPUT_BROKEN:
 			end(conn, KODA_EGRESS_RESET);
 			return false;
@@ -249,26 +259,71 @@ static bool fill_gate(struct koda_conn *conn)
 	return true;
 }
 
-/* Part of a TLS greeting is there. */
+/* Part of a TLS greeting is there, or somebody waits for one. */
 static bool is_greeting(const struct koda_conn *conn)
 {
-	return !conn->gate_open && conn->in.len > 0 && conn->passed == 0;
+	return !conn->gate_open && (conn->in.len > 0 || conn->server_first) && conn->passed == 0;
+}
+
+/* The client has to speak first. */
+static bool holds_origin(const struct koda_conn *conn)
+{
+	return !conn->gate_open && egress_guess_is_web(conn->deal.target.port);
+}
+
+/* Has the origin said something while the client says nothing? Then that is not going to wait for
+ * long. False: it has closed, and the tunnel is over. */
+static bool look_at_origin(struct koda_conn *conn)
+{
+	char byte;
+	ssize_t n = conn->early.len > 0 ? 1 : 0;
+
+	if (conn->server_first || (n == 0 && !conn->down.readable))
+		return true;
+	if (n == 0)
+		n = recv(conn->origin.fd, &byte, 1, MSG_PEEK);
+	if (n < 0 && errno == EAGAIN) {
+		conn->down.readable = false;
+		return true;
+	}
+	if (n <= 0) {
+		end(conn, n == 0 ? KODA_EGRESS_OK : KODA_EGRESS_RESET);
+		return false;
+	}
+	conn->server_first = true;
+	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.head, &conn->deadline);
+	return true;
+}
+
+static enum koda_flow_state run_down(struct koda_conn *conn)
+{
+	if (conn->early.len > 0 && koda_flow_adopt(&conn->down, &conn->early) < 0)
+		return KODA_FLOW_BROKEN;
+	conn->down.closes = conn->up.shut;
+	return koda_flow_run(&conn->proxy->relay, &conn->down, conn->origin.fd, conn->client.fd);
 }
 
 static void go_on(struct koda_conn *conn)
 {
-	struct koda_relay *relay = &conn->proxy->relay;
-	enum koda_flow_state down;
+	enum koda_flow_state down = KODA_FLOW_WAITS;
 	enum koda_flow_state up = KODA_FLOW_WAITS;
+	bool held = holds_origin(conn);
 
-	/* Whichever ends second needs no word of its own. */
-	conn->down.closes = conn->up.shut;
-	down = koda_flow_run(relay, &conn->down, conn->origin.fd, conn->client.fd);
-	conn->up.closes = conn->down.shut;
+	/* Of two ends that come together, the second needs no word of its own. */
+	if (!held)
+		down = run_down(conn);
+	else if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN)
+		down = KODA_FLOW_BROKEN;
 	if (!conn->gate_open && !fill_gate(conn))
 		return;
+	if (held && conn->gate_open)
+		down = run_down(conn);
+	else if (held && !look_at_origin(conn))
+		return;
+	conn->up.closes = conn->down.shut;
 	if (conn->gate_open)
-		up = koda_flow_run(relay, &conn->up, conn->client.fd, conn->origin.fd);
+		up = koda_flow_run(&conn->proxy->relay, &conn->up, conn->client.fd,
+				   conn->origin.fd);
 	else if (koda_flow_flush(&conn->up, conn->origin.fd) == KODA_FLOW_BROKEN)
 		up = KODA_FLOW_BROKEN;
 	if (!is_greeting(conn))

@@ -13,6 +13,7 @@
 #include "run/member.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@
 #define QUEUE_MAX  256 /* events; what is neither that nor a question waits anyway */
 #define ASK_MAX    512 /* with questions; one that is lost is answered by its deadline */
 #define STARTS_MAX 5   /* in a row, without becoming ready */
+/* A proxy that takes no order for so long is as good as dead. It never waits for anything but
+ * events, so that only one that is stopped, or spins, comes near. */
+#define ORDER_NS 2000000000ULL
 
 static const char *const codes[] = {
 #define REASON_CODE(name, code, text) [KODA_EGRESS_##name] = (code),
@@ -222,11 +226,35 @@ static int start_proxy(struct koda_egress *egress, struct koda_error *err)
 	r = koda_fd_socketpair(&egress->control, &theirs, err);
 	if (r < 0)
 		return r;
+	/* Whoever gives an order holds the lock; the proxy must not be able to keep it there. */
+	if (fcntl(egress->control, F_SETFL, O_NONBLOCK) < 0) {
+		koda_fd_close(&egress->control);
+		return koda_fail(err, KODA_E_SYS, errno, "cannot use the control socket");
+	}
 	give[0].ours = theirs;
 	r = koda_proc_spawn(&egress->proxy, KODA_HELPER_DIR "/" PROXY, argv,
 			    egress->env.len ? egress->env.items : none, give, 1, err);
 	if (r < 0)
 		koda_fd_close(&egress->control);
+	return r;
+}
+
+int koda_egress_tell(const struct koda_egress *egress, const struct koda_egress_message *message,
+		     const int *fds, size_t count, struct koda_error *err)
+{
+	uint64_t deadline = koda_clock_now() + ORDER_NS;
+	struct koda_error why = { 0 };
+	int r;
+
+	while ((r = koda_fd_send(egress->control, message, sizeof(*message), fds, count, &why)) <
+		       0 &&
+	       why.sys_errno == EAGAIN && koda_clock_now() < deadline) {
+		struct pollfd polled = { .fd = egress->control, .events = POLLOUT };
+
+		(void)poll(&polled, 1, 10);
+	}
+	if (r < 0 && err)
+		*err = why;
 	return r;
 }
 
@@ -244,7 +272,7 @@ int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind, co
 		message.flags |= KODA_EGRESS_TOKEN;
 		memcpy(message.text, member->token, sizeof(member->token));
 	}
-	return koda_fd_send(member->egress->control, &message, sizeof(message), fds, count, err);
+	return koda_egress_tell(member->egress, &message, fds, count, err);
 }
 
 /* Texts end, whatever the proxy sent. */
@@ -324,15 +352,18 @@ struct koda_member *koda_egress_find(const struct koda_egress *egress, uint32_t 
 	return m;
 }
 
-/* Its policy or CA cannot be used. If it is served, then by rules that were to be replaced. False:
- * nobody serves it any more. */
+/* Its policy or CA cannot be used. If it is served, then by rules that were to be replaced, and by
+ * a proxy that is ended if it cannot be told to stop. False: nobody serves it any more. */
 static bool give_up(struct koda_member *member)
 {
 	if (member->listener < 0)
 		return false;
 	koda_fd_close(&member->listener);
 	member->ruled = member->rules;
-	return koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) == KODA_OK;
+	if (koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) == KODA_OK)
+		return true;
+	koda_egress_lose(member->egress);
+	return false;
 }
 
 /* Takes everything that the proxy has said and gives it to whom it concerns. */
@@ -365,8 +396,8 @@ void koda_egress_listen(struct koda_egress *egress)
 			member->is_removed = true;
 		if (message.kind == KODA_EGRESS_RULED)
 			member->ruled++;
+		enqueue(member, &message);
 		if (message.kind == KODA_EGRESS_REFUSED && !give_up(member))
 			member->is_removed = true;
-		enqueue(member, &message);
 	}
 }

@@ -226,8 +226,11 @@ void koda_member_remove(struct koda_member *member, uint64_t deadline_ns)
 	(void)pthread_mutex_lock(&member->egress->lock);
 	koda_fd_close(&member->listener);
 	is_served = member->is_served;
-	if (is_served && koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0)
-		member->is_removed = true;
+	/* A proxy that cannot be told would go on serving it. What it said is heard first. */
+	if (is_served && koda_egress_order(member, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0) {
+		koda_egress_listen(member->egress);
+		koda_egress_lose(member->egress);
+	}
 	(void)pthread_mutex_unlock(&member->egress->lock);
 	if (is_served)
 		await_removal(member, deadline_ns);

@@ -59,7 +59,12 @@ void koda_egress_serve(struct koda_member *member);
 void koda_egress_lose(struct koda_egress *egress);
 /* With the lock held; NULL if there is none. */
 struct koda_member *koda_egress_find(const struct koda_egress *egress, uint32_t id);
-/* With the lock held. */
+/* With the lock held. Waits a moment for a proxy that is busy, and not for one that is stopped; the
+ * caller then ends it (koda_egress_lose). Fails: SYS. */
+KODA_CHECK int koda_egress_tell(const struct koda_egress *egress,
+				const struct koda_egress_message *message, const int *fds,
+				size_t count, struct koda_error *err);
+/* The same for an order about this member. */
 KODA_CHECK int koda_egress_order(struct koda_member *member, enum koda_egress_kind kind,
 				 const int *fds, size_t count, struct koda_error *err);
 

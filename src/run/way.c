@@ -204,9 +204,11 @@ int koda_way_answer(struct koda_way *way, uint64_t question, bool allow, struct 
 
 		(void)pthread_mutex_lock(&way->egress->lock);
 		member = koda_egress_find(way->egress, answer.id);
-		if (member && member->of == way && member->is_served && !member->is_removed)
-			r = koda_fd_send(way->egress->control, &answer, sizeof(answer), NULL, 0,
-					 err);
+		if (member && member->of == way && member->is_served && !member->is_removed) {
+			r = koda_egress_tell(way->egress, &answer, NULL, 0, err);
+			if (r < 0)
+				koda_egress_lose(way->egress);
+		}
 		(void)pthread_mutex_unlock(&way->egress->lock);
 	}
 	(void)pthread_mutex_unlock(&way->lock);

@@ -14,5 +14,6 @@ const struct koda_bounds koda_bounds = {
 	.tenants = 4,
 	.conns = 16,
 	.tenant_conns = 6,
-	.tenant_input = (size_t)160 << 10,
+	.memory = (size_t)512 << 10,
+	.tenant_memory = (size_t)160 << 10,
 };

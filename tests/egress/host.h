@@ -91,6 +91,20 @@ void server_stop(struct server *server);
 /* Sends back what it gets, then the end. */
 void serve_echo(int fd, void *arg);
 
+/* One of these that most tests need, as their group's fixture. */
+extern struct server echo;
+int start_echo(void **state);
+int stop_echo(void **state);
+/* A byte there and back. */
+void echo_once(int fd);
+/* As many descriptors as this process may have. */
+void allow_many_files(void);
+
+/* What reached an origin: servers note it, tests look for it, or begin anew. */
+void origin_note(const char *bytes, size_t len);
+bool origin_saw(const char *text);
+void origin_forget(void);
+
 /* A ClientHello with this server name (NULL: none), with or without an ECH extension; its length.
  */
 size_t make_hello(const char *name, bool ech, uint8_t *out, size_t size);

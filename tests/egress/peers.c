@@ -2,6 +2,7 @@
 /* The servers behind the proxy, and what a TLS client would say first. */
 #include "host.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -93,6 +94,72 @@ void serve_echo(int fd, void *arg)
 				return;
 			at += sent;
 		}
+}
+
+struct server echo;
+
+int start_echo(void **state)
+{
+	(void)state;
+	server_start(&echo, serve_echo, NULL);
+	return 0;
+}
+
+int stop_echo(void **state)
+{
+	(void)state;
+	server_stop(&echo);
+	return 0;
+}
+
+void echo_once(int fd)
+{
+	char byte = 'x';
+
+	put(fd, &byte, 1);
+	get(fd, &byte, 1);
+}
+
+void allow_many_files(void)
+{
+	struct rlimit files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+static struct {
+	pthread_mutex_t lock;
+	char text[65536];
+	size_t len;
+} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void origin_note(const char *bytes, size_t len)
+{
+	(void)pthread_mutex_lock(&seen.lock);
+	if (len <= sizeof(seen.text) - seen.len) {
+		memcpy(seen.text + seen.len, bytes, len);
+		seen.len += len;
+	}
+	(void)pthread_mutex_unlock(&seen.lock);
+}
+
+bool origin_saw(const char *text)
+{
+	bool found;
+
+	(void)pthread_mutex_lock(&seen.lock);
+	found = memmem(seen.text, seen.len, text, strlen(text)) != NULL;
+	(void)pthread_mutex_unlock(&seen.lock);
+	return found;
+}
+
+void origin_forget(void)
+{
+	(void)pthread_mutex_lock(&seen.lock);
+	seen.len = 0;
+	(void)pthread_mutex_unlock(&seen.lock);
 }
 
 static size_t put16(uint8_t *out, size_t at, size_t value)

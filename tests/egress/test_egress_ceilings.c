@@ -12,30 +12,6 @@
 #define OF_ONE 6
 #define OF_ALL 16
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
-static void echo_once(int fd)
-{
-	char byte = 'x';
-
-	put(fd, &byte, 1);
-	get(fd, &byte, 1);
-}
-
 static bool has_answer(int fd)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };

@@ -10,30 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
-static void echo_once(int fd)
-{
-	char byte = 'x';
-
-	put(fd, &byte, 1);
-	get(fd, &byte, 1);
-}
-
 /* New rules count for what comes, and end what they would refuse. */
 static void test_rules(void **state)
 {

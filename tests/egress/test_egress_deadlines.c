@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
 static struct server mute;
 
 /* Takes everything and never says anything. */

@@ -11,22 +11,6 @@
 
 #define ECH 0xfe0d
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 /* What Chrome and Firefox send where they know no key: an outer hello with random bytes. */
 static int add_grease(SSL *ssl, unsigned int type, unsigned int context, const unsigned char **out,
 		      size_t *len, X509 *x, size_t chain, int *alert, void *arg)

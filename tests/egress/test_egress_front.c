@@ -8,24 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Everything that reached the origin. */
-static struct {
-	pthread_mutex_t lock;
-	char text[65536];
-	size_t len;
-} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
 static struct server web;
-static struct server echo;
-
-static void note(const char *bytes, size_t len)
-{
-	(void)pthread_mutex_lock(&seen.lock);
-	if (len < sizeof(seen.text) - seen.len)
-		memcpy(seen.text + seen.len, bytes, len);
-	seen.len += len;
-	(void)pthread_mutex_unlock(&seen.lock);
-}
 
 /* Takes anything for a request, as long as it ends with an empty line. */
 static void serve_web(int fd, void *arg)
@@ -39,7 +22,7 @@ static void serve_web(int fd, void *arg)
 
 	(void)arg;
 	while ((n = recv(fd, head + len, 1, 0)) == 1) {
-		note(head + len, 1);
+		origin_note(head + len, 1);
 		len++;
 		if (len == sizeof(head))
 			len = 0;
@@ -82,24 +65,6 @@ static const char *both(void)
 	return net;
 }
 
-static bool origin_saw(const char *text)
-{
-	bool found;
-
-	(void)pthread_mutex_lock(&seen.lock);
-	found = memmem(seen.text, seen.len < sizeof(seen.text) ? seen.len : sizeof(seen.text), text,
-		       strlen(text)) != NULL;
-	(void)pthread_mutex_unlock(&seen.lock);
-	return found;
-}
-
-static void forget(void)
-{
-	(void)pthread_mutex_lock(&seen.lock);
-	seen.len = 0;
-	(void)pthread_mutex_unlock(&seen.lock);
-}
-
 /* PORT in the text stands for the server's. */
 static const char *with_port(const char *text)
 {
@@ -140,7 +105,7 @@ static void test_own_host(void **state)
 	(void)state;
 	host_start(&host, both(), NULL);
 	for (int socks = 0; socks < 2; socks++) {
-		forget();
+		origin_forget();
 		passes(host.port, socks, request, false);
 		assert_true(origin_saw("GET /a?secret HTTP/1.1\r\n"));
 		event = host_event(&host, KODA_EGRESS_OK);
@@ -190,7 +155,7 @@ static void test_other_host(void **state)
 				       : tunnel_to(host.port, "localhost", web.port);
 			int status;
 
-			forget();
+			origin_forget();
 			puts_to(fd, with_port(requests[i]));
 			status = get_head(fd, answer, sizeof(answer));
 			if (status < 400 || origin_saw("other.test"))
@@ -221,7 +186,7 @@ static void test_second_request(void **state)
 		get(fd, answer, 2);
 		(void)host_event(&host, KODA_EGRESS_OK);
 	}
-	forget();
+	origin_forget();
 	puts_to(fd, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	assert_int_equal(get_head(fd, answer, sizeof(answer)), 421);
 	(void)host_event(&host, KODA_EGRESS_MISDIRECTED);
@@ -260,7 +225,7 @@ static void test_other_upgrades(void **state)
 	(void)state;
 	host_start(&host, both(), NULL);
 	for (size_t i = 0; i < KODA_ARRAY_LEN(protocols); i++) {
-		forget();
+		origin_forget();
 		(void)snprintf(request, sizeof(request),
 			       "GET / HTTP/1.1\r\nHost: localhost:PORT\r\nConnection: Upgrade\r\n"
 			       "Upgrade: %s\r\n\r\n",
@@ -314,7 +279,7 @@ static void test_mitm(void **state)
 	port = add_mitm(&host, 1, both());
 	passes(port, false, "GET / HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n", false);
 	assert_string_equal(host_event(&host, KODA_EGRESS_OK).method, "GET");
-	forget();
+	origin_forget();
 	fd = tunnel_to(port, "localhost", web.port);
 	puts_to(fd, "GET / HTTP/1.1\r\nHost: other.test\r\n\r\n");
 	assert_int_equal(get_head(fd, answer, sizeof(answer)), 421);
@@ -341,7 +306,7 @@ static void test_letters(void **state)
 	}
 	(void)close(fd);
 	assert_int_equal(host_event(&host, KODA_EGRESS_OK).bytes_up, 22);
-	forget();
+	origin_forget();
 	fd = tunnel_to(host.port, "localhost", web.port);
 	puts_to(fd, "ANY / HT");
 	for (int i = 0; i < 1000 && !origin_saw("ANY / HT"); i++)
@@ -366,7 +331,7 @@ static void test_long_line(void **state)
 	host_start(&host, both(), NULL);
 	memset(line, 'x', sizeof(line));
 	memcpy(line, "GET ", 4);
-	forget();
+	origin_forget();
 	fd = tunnel_to(host.port, "localhost", web.port);
 	put(fd, line, sizeof(line));
 	(void)get_all(fd, answer, sizeof(answer), true);

@@ -12,35 +12,10 @@
 
 #define MANY 2000
 
-static struct server echo;
-
-static int start_echo(void **state)
+static int start_many(void **state)
 {
-	struct rlimit files;
-
-	(void)state;
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return -1;
-	files.rlim_cur = files.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-		return -1;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
-static void echo_once(int fd)
-{
-	char byte = 'x';
-
-	put(fd, &byte, 1);
-	get(fd, &byte, 1);
+	allow_many_files();
+	return start_echo(state);
 }
 
 /* All open at once, each of them alive. */
@@ -193,5 +168,5 @@ int main(void)
 		cmocka_unit_test(test_reader_that_stops),
 	};
 
-	return cmocka_run_group_tests(tests, start_echo, stop_echo);
+	return cmocka_run_group_tests(tests, start_many, stop_echo);
 }

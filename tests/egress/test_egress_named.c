@@ -8,22 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 static const char *both(void)
 {
 	static char net[256];

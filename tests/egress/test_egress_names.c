@@ -23,7 +23,6 @@ static const char hosts[] = "127.0.0.1 localhost\n"
 			    "127.0.0.1 both.test\n"
 			    "127.0.0.1 deep.wild.test\n";
 
-static struct server echo;
 static bool isolated;
 
 static bool write_file(const char *path, const char *text)
@@ -71,20 +70,6 @@ static bool isolate(void)
 	(void)umount2(dir, MNT_DETACH);
 	(void)rmdir(dir);
 	return ok;
-}
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
 }
 
 static void need_isolation(void)

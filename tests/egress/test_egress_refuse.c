@@ -6,22 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 /* Sends raw bytes; the whole answer. */
 static int ask_raw(uint16_t port, const char *request, size_t len, char *out, size_t size)
 {

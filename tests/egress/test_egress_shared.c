@@ -9,6 +9,7 @@
 #include "../lib/child.h"
 #include "../lib/scratch.h"
 
+#include <errno.h>
 #include <poll.h>
 
 static struct server one;
@@ -234,6 +235,52 @@ static void test_stale_answer(void **state)
 	agent_stop(&agent);
 }
 
+/* A proxy that is stopped reads nothing. Whoever gives it orders finds that out in the end, and
+ * gets another; nobody waits for ever. */
+static void test_stopped(void **state)
+{
+	const unsigned int many = 2000; /* more than the socket holds */
+	struct koda_question question;
+	struct koda_error err = { 0 };
+	struct agent a;
+	struct agent b;
+	unsigned int i = 0;
+	pid_t pid = 0;
+	char line[300];
+
+	agent_start(&a, *state, agent_policy(one.port, 0), true);
+	agent_start(&b, *state, agent_policy(two.port, 0), false);
+	assert_string_equal(agent_do_port(&b, "hold", two.port), allowed);
+	agent_say(&a, "try", "192.0.2.1:443");
+	question = agent_question(&a, 0);
+	assert_int_equal(count_proxies(&pid), 1);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	/* Not the answer that it waits for. */
+	while (i < many &&
+	       koda_sandbox_answer(a.sandbox, question.id ^ 0x10000, true, &err) == KODA_OK)
+		i++;
+	assert_true(i > 0 && i < many);
+	assert_int_equal(err.sys_errno, EAGAIN);
+	agent_await(&a, "proxy_failed");
+	agent_await(&b, "proxy_failed");
+	assert_string_equal(agent_hear(&a, line, sizeof(line)), "refused ");
+	assert_string_equal(agent_do(&b, "echo", "x"), "gone");
+	assert_string_equal(agent_do_port(&a, "try", one.port), allowed);
+	assert_string_equal(agent_do_port(&b, "try", two.port), allowed);
+	/* Rules are never left to one that may follow them or not. */
+	assert_int_equal(count_proxies(&pid), 1);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	set_network(&b, agent_policy(one.port, 0), KODA_OK);
+	assert_string_equal(agent_do_port(&b, "try", two.port), refused);
+	assert_string_equal(agent_do_port(&b, "try", one.port), allowed);
+	/* Nor is the end of a sandbox. */
+	assert_int_equal(count_proxies(&pid), 1);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	agent_stop(&b);
+	agent_stop(&a);
+	assert_int_equal(count_proxies(&pid), 0);
+}
+
 /* A host that is busy loses events and learns how many; one sandbox's noise is not another's. */
 static void test_lost_events(void **state)
 {
@@ -281,7 +328,7 @@ int main(void)
 		KODA_SCRATCH_TEST(test_apart),       KODA_SCRATCH_TEST(test_crash),
 		KODA_SCRATCH_TEST(test_rules),       KODA_SCRATCH_TEST(test_no_network),
 		KODA_SCRATCH_TEST(test_questions),   KODA_SCRATCH_TEST(test_stale_answer),
-		KODA_SCRATCH_TEST(test_lost_events),
+		KODA_SCRATCH_TEST(test_lost_events), KODA_SCRATCH_TEST(test_stopped),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);

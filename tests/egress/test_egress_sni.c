@@ -6,22 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 /* localhost is in every hosts file, and listed by its exact name it may be loopback. */
 static void start(struct host *host)
 {

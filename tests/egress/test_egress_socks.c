@@ -8,22 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 /* Greeting and request for a name, an IPv4 (4 bytes) or an IPv6 address (16); its length. */
 static size_t make_request(uint8_t *out, uint8_t command, uint8_t type, const void *address,
 			   size_t len, uint16_t port)

@@ -3,60 +3,29 @@
  * T-74, T-76. TLS that ends in the proxy: the client trusts the authority of the policy, the proxy
  * the one of the system, and nobody else is believed.
  */
-#include "host.h"
+#include "site.h"
 
-#include "../lib/certs.h"
-#include "base/fd.h"
-
-#include <fcntl.h>
-#include <openssl/ssl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#define ROOM ((size_t)64 << 10)
-#define MITM "\"mitm\":{\"ca_bundle\":\"/ca.pem\"}"
-
-/* Servers are static too: their threads outlive the tests. */
-static EVP_PKEY *ca_key, *root_key, *other_key;
-static X509 *ca, *old_ca, *root, *good, *expired;
-static char trust_path[] = "/tmp/koda-trust-XXXXXX";
-static char trust_variable[64];
-static char *proxy_env[] = { trust_variable, NULL };
+static EVP_PKEY *other_key;
+static X509 *old_ca, *expired;
 
 static int make_certificates(void **state)
 {
-	static const struct cert_spec ca_spec = { .name = "Site CA" };
 	static const struct cert_spec old_spec = { .from_days = -9, .until_days = -1 };
-	static const struct cert_spec root_spec = { .name = "World" };
 	static const struct cert_spec expired_spec = { .basic = "critical,CA:FALSE",
 						       .usage = "critical,digitalSignature",
 						       .alt = "DNS:localhost",
 						       .from_days = -9,
 						       .until_days = -1 };
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
-	koda_auto_fd int fd = mkostemp(trust_path, O_CLOEXEC);
+	int r = make_site(state);
 
-	(void)state;
-	ca_key = EVP_EC_gen("P-256");
-	root_key = EVP_EC_gen("P-256");
 	other_key = EVP_EC_gen("P-256");
-	ca = certs_make(&ca_spec, ca_key, NULL, NULL);
 	old_ca = certs_make(&old_spec, ca_key, NULL, NULL);
-	root = certs_make(&root_spec, root_key, NULL, NULL);
-	good = certs_server("DNS:localhost", root_key, root, root_key);
 	expired = certs_make(&expired_spec, root_key, root, root_key);
-	certs_add_pem(root, &text);
-	(void)snprintf(trust_variable, sizeof(trust_variable), "SSL_CERT_FILE=%s", trust_path);
-	return fd < 0 || koda_fd_write_all(fd, text.ptr, text.len, NULL) < 0;
-}
-
-/* Certificates and keys stay: a server's thread may still look at them. */
-static int remove_trust(void **state)
-{
-	(void)state;
-	return unlink(trust_path);
+	return r;
 }
 
 /* A server that answers each request on a connection with its path; arg is its certificate. */
@@ -92,67 +61,6 @@ static void serve_https(int fd, void *arg)
 	SSL_CTX_free(ctx);
 }
 
-static int sealed(X509 *cert, EVP_PKEY *key)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
-	struct koda_error err = { 0 };
-	int fd = -1;
-
-	if (cert)
-		certs_add_pem(cert, &text);
-	if (key)
-		certs_add_key_pem(key, NULL, &text);
-	KODA_ASSERT_OK(koda_fd_sealed("pem", text.ptr, text.len, &fd, &err), err);
-	return fd;
-}
-
-/* ADD with an authority; the answer. */
-static struct koda_egress_message add_with(struct host *host, uint32_t id, const char *net,
-					   int cert, int key, uint16_t *ret_port)
-{
-	struct koda_egress_message add = { .kind = KODA_EGRESS_ADD, .id = id };
-	struct koda_error err = { 0 };
-	char policy[1024];
-	int fds[4] = { listen_local(ret_port), -1, cert, key };
-	size_t count = cert < 0 ? 2 : key < 0 ? 3 : 4;
-	int len = snprintf(policy, sizeof(policy), "{\"net\":{%s}}", net);
-
-	KODA_ASSERT_OK(koda_fd_sealed("policy", policy, (size_t)len, &fds[1], &err), err);
-	host_send(host, &add, fds, count);
-	for (size_t i = 0; i < count; i++)
-		(void)close(fds[i]);
-	return host_next(host);
-}
-
-static void start(struct host *host, const char *net)
-{
-	struct koda_egress_message added;
-
-	host_start_bare(host, proxy_env);
-	added = add_with(host, 1, net, sealed(ca, NULL), sealed(NULL, ca_key), &host->port);
-	if (added.kind != KODA_EGRESS_ADDED)
-		fail_msg("not added: %s", added.text);
-}
-
-/* TLS to localhost over a tunnel, trusting this authority; NULL if the handshake failed. */
-static SSL *tls_over(int fd, X509 *trusted)
-{
-	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-	SSL *ssl;
-
-	assert_true(X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), trusted) == 1);
-	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-	ssl = SSL_new(ctx);
-	SSL_CTX_free(ctx);
-	assert_true(SSL_set1_host(ssl, "localhost") == 1);
-	assert_true(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t) "localhost") == 1);
-	assert_true(SSL_set_fd(ssl, fd) == 1);
-	if (SSL_connect(ssl) == 1)
-		return ssl;
-	SSL_free(ssl);
-	return NULL;
-}
-
 /* One request, whose answer must have these words in it. */
 static void ask(SSL *ssl, const char *request, const char *words)
 {
@@ -169,14 +77,6 @@ static void ask(SSL *ssl, const char *request, const char *words)
 		have += (size_t)n;
 		answer[have] = '\0';
 	}
-}
-
-static const char *net_for(uint16_t port, const char *more)
-{
-	static char text[512];
-
-	(void)snprintf(text, sizeof(text), "\"allowed_domains\":[\"localhost:%u\"],%s", port, more);
-	return text;
 }
 
 static const char *request_for(const char *path, const char *name, uint16_t port)
@@ -198,7 +98,7 @@ static void test_terminated(void **state)
 
 	(void)state;
 	server_start(&server, serve_https, good);
-	start(&host, net_for(server.port, MITM));
+	site_start(&host, net_for(server.port, MITM));
 	fd = tunnel_to(host.port, "localhost", server.port);
 	ssl = tls_over(fd, ca);
 	assert_non_null(ssl);
@@ -234,7 +134,7 @@ static void test_only_for_those_who_trust(void **state)
 
 	(void)state;
 	server_start(&server, serve_https, good);
-	start(&host, net_for(server.port, MITM));
+	site_start(&host, net_for(server.port, MITM));
 	fd = tunnel_to(host.port, "localhost", server.port);
 	assert_null(tls_over(fd, root));
 	(void)host_event(&host, KODA_EGRESS_TLS_FAILED);
@@ -274,7 +174,7 @@ static void test_bad_origin(void **state)
 
 	(void)state;
 	server_start(&server, serve_https, expired);
-	start(&host, net_for(server.port, MITM));
+	site_start(&host, net_for(server.port, MITM));
 	fd = tunnel_to(host.port, "localhost", server.port);
 	ssl = tls_over(fd, ca);
 	assert_non_null(ssl);
@@ -325,15 +225,18 @@ static void test_bad_authority(void **state)
 	host_stop(&host);
 }
 
-/* A proxy on a Unix socket: answers CONNECT, then says which name it was asked for. */
+/* A proxy on a Unix socket: answers CONNECT, then whatever is said first. */
 static void *serve_socket(void *arg)
 {
 	int fd = accept4(*(int *)arg, NULL, NULL, SOCK_CLOEXEC);
 	char head[512];
 
 	if (fd >= 0 && get_head(fd, head, sizeof(head)) == 0 &&
-	    strncmp(head, "CONNECT mapped.example:443 ", 27) == 0)
-		puts_to(fd, "HTTP/1.1 200 OK\r\n\r\nhello from the socket");
+	    strncmp(head, "CONNECT mapped.example:443 ", 27) == 0) {
+		puts_to(fd, "HTTP/1.1 200 OK\r\n\r\n");
+		(void)recv(fd, head, sizeof(head), 0);
+		puts_to(fd, "hello from the socket");
+	}
 	(void)close(fd);
 	return NULL;
 }
@@ -345,6 +248,7 @@ static void test_socket_map(void **state)
 	struct host host;
 	pthread_t thread;
 	char net[512], text[64];
+	uint8_t hello[512];
 	int fd, status;
 
 	(void)state;
@@ -355,9 +259,10 @@ static void test_socket_map(void **state)
 		       "\"allowed_domains\":[\"mapped.example\"],\"mitm\":{\"ca_bundle\":\"/ca\","
 		       "\"socket_map\":[[\"mapped.example\",\"%s\"]]}",
 		       at.sun_path);
-	start(&host, net);
+	site_start(&host, net);
 	assert_int_equal(pthread_create(&thread, NULL, serve_socket, &listener), 0);
 	fd = tunnel_to(host.port, "mapped.example", 443);
+	put(fd, hello, make_hello("mapped.example", false, hello, sizeof(hello)));
 	get(fd, text, 21);
 	assert_memory_equal(text, "hello from the socket", 21);
 	(void)close(fd);
@@ -386,5 +291,5 @@ int main(void)
 
 	/* OpenSSL writes to sockets that the other side has closed. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, make_certificates, remove_trust);
+	return cmocka_run_group_tests(tests, make_certificates, remove_site);
 }

@@ -8,22 +8,6 @@
 
 #define TOKEN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 /* Asks for a tunnel on a connection that begins with this text; the status, 0 for none. */
 static int ask(int fd, const char *begin)
 {

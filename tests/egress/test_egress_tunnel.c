@@ -10,22 +10,6 @@
 
 #define BIG ((uint64_t)256 << 20)
 
-static struct server echo;
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
-}
-
 static void test_allowed(void **state)
 {
 	struct koda_egress_message event;

@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct server echo;
-
 /* The upstream proxy: what it saw, and what it answers. */
 struct upstream {
 	char head[4096];
@@ -26,20 +24,6 @@ static void serve_upstream(int fd, void *arg)
 	(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
 	if (strstr(answer, " 200 "))
 		serve_echo(fd, NULL);
-}
-
-static int start_echo(void **state)
-{
-	(void)state;
-	server_start(&echo, serve_echo, NULL);
-	return 0;
-}
-
-static int stop_echo(void **state)
-{
-	(void)state;
-	server_stop(&echo);
-	return 0;
 }
 
 /* An environment that names this port as the proxy. */

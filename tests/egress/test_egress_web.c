@@ -9,30 +9,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* An address that nobody else serves web ports on. */
 #define WEB_HOST "127.77.0.1"
 
-static struct {
-	pthread_mutex_t lock;
-	char text[4096];
-	size_t len;
-} seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
 static struct server any; /* on a port that is for anything */
 static struct server web; /* on one that is for the web */
-
-static void note(const char *bytes, size_t len)
-{
-	(void)pthread_mutex_lock(&seen.lock);
-	if (len <= sizeof(seen.text) - seen.len) {
-		memcpy(seen.text + seen.len, bytes, len);
-		seen.len += len;
-	}
-	(void)pthread_mutex_unlock(&seen.lock);
-}
 
 static void serve_anything(int fd, void *arg)
 {
@@ -44,7 +29,7 @@ static void serve_anything(int fd, void *arg)
 	(void)arg;
 	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
 		half = half || memmem(bytes, (size_t)n, "ANY", 3);
-		note(bytes, (size_t)n);
+		origin_note(bytes, (size_t)n);
 		/* Whichever call comes first hears of a reset. */
 		if (send(fd, ok, sizeof(ok) - 1, MSG_NOSIGNAL) < 0) {
 			n = -1;
@@ -52,24 +37,7 @@ static void serve_anything(int fd, void *arg)
 		}
 	}
 	if (half)
-		note(n == 0 ? "<end>" : "<cut>", 5);
-}
-
-static bool origin_saw(const char *text)
-{
-	bool found;
-
-	(void)pthread_mutex_lock(&seen.lock);
-	found = memmem(seen.text, seen.len, text, strlen(text)) != NULL;
-	(void)pthread_mutex_unlock(&seen.lock);
-	return found;
-}
-
-static void forget(void)
-{
-	(void)pthread_mutex_lock(&seen.lock);
-	seen.len = 0;
-	(void)pthread_mutex_unlock(&seen.lock);
+		origin_note(n == 0 ? "<end>" : "<cut>", 5);
 }
 
 /* The first of the web ports that is free. */
@@ -127,7 +95,7 @@ static void refused(struct host *host, const char *name, uint16_t port, struct k
 	struct koda_egress_message event;
 	char answer[4096];
 
-	forget();
+	origin_forget();
 	put(fd, text.ptr, text.len);
 	(void)shutdown(fd, SHUT_WR);
 	(void)get_all(fd, answer, sizeof(answer), true);
@@ -187,7 +155,7 @@ static void test_half(void **state)
 
 	(void)state;
 	host_start(&host, both(), NULL);
-	forget();
+	origin_forget();
 	fd = tunnel_to(host.port, "localhost", any.port);
 	puts_to(fd, "ANY http:");
 	assert_int_equal(get_head(fd, answer, sizeof(answer)), 200);
@@ -221,7 +189,7 @@ static void test_other_protocols(void **state)
 	for (size_t i = 0; i < KODA_ARRAY_LEN(texts); i++) {
 		int fd = tunnel_to(host.port, "localhost", any.port);
 
-		forget();
+		origin_forget();
 		put(fd, texts[i].ptr, texts[i].len);
 		assert_int_equal(get_head(fd, back, sizeof(back)), 200);
 		assert_true(origin_saw("other.test"));
@@ -248,7 +216,7 @@ static void test_web_port(void **state)
 	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
 	(void)close(fd);
 	(void)host_event(&host, KODA_EGRESS_OK);
-	forget();
+	origin_forget();
 	fd = tunnel_to(host.port, WEB_HOST, web.port);
 	(void)snprintf(text, sizeof(text), "GET /mine HTTP/1.1\r\nHost: " WEB_HOST ":%u\r\n\r\n",
 		       web.port);
@@ -259,13 +227,70 @@ static void test_web_port(void **state)
 	host_stop(&host);
 }
 
+/* A server that speaks before it is spoken to, as one that wants to answer a request it has not got
+ * yet. */
+static void serve_hasty(int fd, void *arg)
+{
+	static const char early[] = "HTTP/1.1 200 Early\r\nContent-Length: 0\r\n\r\n";
+
+	(void)send(fd, early, sizeof(early) - 1, MSG_NOSIGNAL);
+	serve_anything(fd, arg);
+}
+
+static bool says_nothing(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 300) == 0;
+}
+
+/* On a web port that waits for the client, and is then no answer to its request. On others servers
+ * do speak first. */
+static void test_hasty_server(void **state)
+{
+	struct host host;
+	uint8_t hello[1024];
+	char text[256];
+	size_t len = make_hello(NULL, false, hello, sizeof(hello));
+	int fd;
+
+	(void)state;
+	web.serve = serve_hasty;
+	any.serve = serve_hasty;
+	host_start(&host, both(), NULL);
+	fd = tunnel_to(host.port, "localhost", any.port);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	assert_non_null(strstr(text, "Early"));
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_OK);
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	assert_true(says_nothing(fd));
+	(void)snprintf(text, sizeof(text),
+		       "POST /x HTTP/1.1\r\nHost: " WEB_HOST ":%u\r\n"
+		       "Content-Length: 0\r\n\r\n",
+		       web.port);
+	puts_to(fd, text);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 502);
+	(void)close(fd);
+	assert_int_equal(host_next(&host).status, 502);
+	/* In a tunnel that is opaque from then on, it is the client's business. */
+	fd = tunnel_to(host.port, WEB_HOST, web.port);
+	assert_true(says_nothing(fd));
+	put(fd, hello, len);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+	assert_non_null(strstr(text, "Early"));
+	(void)close(fd);
+	host_stop(&host);
+	web.serve = serve_anything;
+	any.serve = serve_anything;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests),
-		cmocka_unit_test(test_half),
-		cmocka_unit_test(test_other_protocols),
-		cmocka_unit_test(test_web_port),
+		cmocka_unit_test(test_requests),        cmocka_unit_test(test_half),
+		cmocka_unit_test(test_other_protocols), cmocka_unit_test(test_web_port),
+		cmocka_unit_test(test_hasty_server),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -136,6 +137,22 @@ static int copy_socket(void)
 	return fd < 0 || fcntl(fd, F_DUPFD_CLOEXEC, 0) < 0;
 }
 
+static int use_memory(void)
+{
+	void *much = mmap(NULL, (size_t)600 << 20, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return much == MAP_FAILED;
+}
+
+static int use_some_memory(void)
+{
+	void *some = mmap(NULL, (size_t)100 << 20, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return some == MAP_FAILED;
+}
+
 struct attempt {
 	const char *name;
 	int (*body)(void);
@@ -157,6 +174,10 @@ static const struct attempt attempts[] = {
 	{ "change a mode", change_mode, false },
 	{ "trace", become_traced, false },
 	{ "choose who is signalled", choose_owner, false },
+#if !defined(__SANITIZE_ADDRESS__) /* there it cannot be limited */
+	{ "use much memory", use_memory, false },
+#endif
+	{ "use some memory", use_some_memory, true },
 	{ "copy a descriptor", copy_socket, true },
 	{ "resolve localhost", find_localhost, true },
 	{ "read /etc/hosts", read_hosts, true },
@@ -176,7 +197,8 @@ static int locked(void *arg)
 	/* The control socket's place. */
 	if (dup2(2, 3) != 3)
 		return 99;
-	if (koda_lock_process(&files, &err) < 0 || koda_lock_calls(&err) < 0) {
+	if (koda_lock_process(&files, &err) < 0 || koda_lock_memory((size_t)512 << 20, &err) < 0 ||
+	    koda_lock_calls(&err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.message);
 		return 99;
 	}
