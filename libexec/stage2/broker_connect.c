@@ -338,16 +338,17 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 {
 	/* Calls are not taken up again after it. */
 	const struct sigaction waking = { .sa_handler = wake };
+	long abi = koda_lock_abi();
 	struct koda_op op;
 	size_t at = 0;
 
-	if (sigaction(SIGALRM, &waking, NULL) < 0)
-		koda_stage2_fail("set a timer", "", errno);
+	if (abi < 1 || sigaction(SIGALRM, &waking, NULL) < 0)
+		koda_stage2_fail("supervise connections", "", errno);
 	state.way = *way;
 	state.answer = answer;
 	state.network = own_network();
-	state.settled = koda_lock_abi() >= ABI_SETTLED;
-	state.scoped = koda_lock_abi() >= SYS_LANDLOCK_ABI_SCOPES;
+	state.settled = abi >= ABI_SETTLED;
+	state.scoped = abi >= SYS_LANDLOCK_ABI_SCOPES;
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		struct koda_op *sockets;
 
@@ -358,8 +359,7 @@ void koda_connect_start(const struct plan *plan, const struct way_out *way,
 			koda_stage2_fail("out of memory", "", ENOMEM);
 		state.sockets = sockets;
 		state.sockets[state.count++] = op;
-		/* Never closed: as long as somebody has it open, nothing else gets its number. Init
-		 * needs some descriptors for itself. */
+		/* Never closed, so nothing else gets its number; init needs some for itself. */
 		if (state.count <= PINNED_MAX)
 			(void)sys_openat2(AT_FDCWD, op.text1.ptr, O_PATH | O_NOFOLLOW,
 					  RESOLVE_NO_SYMLINKS);

@@ -82,9 +82,12 @@ static int receive_fd(int socket)
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 	int fd = -1;
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+	if (n < 0 && errno != ECONNRESET)
+		koda_stage2_fail("hear of the command's process", "", errno);
+	if (n != 1)
 		return -1;
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -152,7 +155,7 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 	koda_command_begin();
 	koda_lock_filter(filters);
 	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
-		_exit(1);
+		koda_stage2_fail("hand over what the filters ask", "", errno);
 	koda_family_count_others();
 	take(init, fds);
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -251,9 +254,11 @@ static bool wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 {
 	ssize_t n;
 
+	/* A reset comes once, and before what was sent earlier: we have told it something that it
+	 * did not come to read. */
 	do {
 		n = read(guardian_fd, ret_word, len);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	return n == (ssize_t)len;
 }
 
@@ -297,15 +302,16 @@ static void let_command_go(const struct plan *plan, const struct way_out *way, i
 			   int to_command)
 {
 	const int fds[GIVEN] = { ruleset, 0, 1, 2 };
-	int asked = -1;
+	int asked = receive_fd(to_command);
 
-	if (give(to_command, fds))
-		asked = receive_fd(to_command);
-	(void)close(to_command);
-	(void)close(ruleset);
 	if (asked < 0)
 		end_all(true);
 	koda_broker_start(plan, asked, way);
+	/* From here on it runs beside us. It may be gone, and have told why. */
+	if (!give(to_command, fds) && errno != EPIPE)
+		koda_stage2_fail("give the command what it needs", "", errno);
+	(void)close(to_command);
+	(void)close(ruleset);
 }
 
 static int watch_signals(void)

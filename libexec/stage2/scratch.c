@@ -55,11 +55,11 @@ void koda_scratch_make(const struct plan *plan)
 	if (mkdir(path, 0700) < 0)
 		koda_stage2_fail("make a temporary directory", path, errno);
 	mine = path;
-	/* Until this process ends. Who cannot lock here cannot lock to sweep either. */
+	/* Until this process ends. Where there are no locks nobody can lock to sweep either. */
 	lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (lock < 0)
-		koda_stage2_fail("open the temporary directory", path, errno);
-	(void)flock(lock, LOCK_SH | LOCK_NB);
+	if (lock < 0 ||
+	    (flock(lock, LOCK_SH | LOCK_NB) < 0 && errno != EOPNOTSUPP && errno != ENOLCK))
+		koda_stage2_fail("lock the temporary directory", path, errno);
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_FILE)
 			fill(&op);

@@ -99,6 +99,7 @@ static const struct dispensable {
 	{ TRACE_GUARDIAN, SYS_brk, 0, "libc maps memory instead" },
 	{ TRACE_INIT, SYS_brk, 0, "libc maps memory instead" },
 	{ TRACE_COMMAND, SYS_brk, 0, "libc maps memory instead" },
+	{ TRACE_GUARDIAN, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
@@ -142,12 +143,15 @@ static const struct dispensable fenced[] = {
 	{ TRACE_COMMAND, SYS_socket, EINVAL, "libc asks again without flags" },
 	{ TRACE_COMMAND, SYS_kill, EPERM, "what a canary must get" },
 	{ TRACE_INIT, SYS_prctl, EPERM, "who has no privileges has none to give up" },
-	{ TRACE_COMMAND, SYS_ioctl, 0, "what is no terminal is granted as none" },
+	{ TRACE_INIT, SYS_socket, 0, "who does not know the network connects to nothing" },
+	{ TRACE_INIT, SYS_getsockopt, 0, "who does not know the network connects to nothing" },
+	{ TRACE_INIT, SYS_ioctl, 0, "what is no terminal is granted as none" },
 	{ TRACE_INIT, SYS_openat2, 0, "a socket's number is kept from being used again" },
-	{ TRACE_INIT, SYS_getdents64, 0, "who is not counted is counted as the command's" },
-	{ TRACE_INIT, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
+	{ TRACE_COMMAND, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
+	{ TRACE_COMMAND, SYS_getdents64, 0, "who is not counted is counted as the command's" },
+	{ TRACE_COMMAND, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
 #ifdef SYS_open
-	{ TRACE_INIT, SYS_open, 0, "who is not counted is counted as the command's" },
+	{ TRACE_COMMAND, SYS_open, 0, "who is not counted is counted as the command's" },
 #endif
 };
 

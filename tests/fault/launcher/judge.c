@@ -218,6 +218,10 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
+	/* And who cannot go on watching ends what he watches, however far it is. */
+	if (judge->shape == TRACE_LANDLOCK && fault->role == TRACE_INIT &&
+	    result->fired_nr == SYS_poll && code == 128 + SIGKILL)
+		return NULL;
 	/* Without a grant for the program it cannot be executed either. */
 	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_openat2 &&
 	    fault->error == ENOENT && code == 126)
