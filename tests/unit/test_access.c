@@ -85,7 +85,7 @@ static void what_is_idle_is_as_the_directory_above(void **state)
 		}
 		KODA_ASSERT_OK(koda_access_idle(&index, idle, &err), err);
 		for (size_t k = 0; k < index.texts.count; k++) {
-			struct koda_span path = koda_set_get(&index.texts, k);
+			struct koda_span path = koda_texts_get(&index.texts, k);
 			int here = state_of(&index, path);
 			bool same = path.len > 1 && here == state_of(&index, parent_of(path));
 
