@@ -65,8 +65,11 @@ static int drop_idle(const struct koda_rules *rules, struct koda_marked *list, s
 {
 	koda_auto_free bool *idle = calloc(*count + 1, sizeof(*idle));
 	size_t kept = 0;
-	int r = idle ? koda_rules_idle(rules, idle, err) : koda_fail_nomem(err);
+	int r;
 
+	if (!idle)
+		return koda_fail_nomem(err);
+	r = koda_rules_idle(rules, idle, err);
 	for (size_t i = 0; i < *count && r == KODA_OK; i++)
 		if (!idle[i])
 			list[kept++] = list[i];

@@ -81,7 +81,10 @@ static char *respell(const char *text, size_t size, size_t *ret_len)
 	out = malloc(size + 5);
 	CHECK(out != NULL);
 	memcpy(out, text, at);
-	memcpy(out + at, "\\u00", 4);
+	out[at] = '\\';
+	out[at + 1] = 'u';
+	out[at + 2] = '0';
+	out[at + 3] = '0';
 	out[at + 4] = hex[text[at] >> 4];
 	out[at + 5] = hex[text[at] & 15];
 	memcpy(out + at + 6, text + at + 1, size - at - 1);
