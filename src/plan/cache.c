@@ -25,11 +25,11 @@ static uint64_t hash_of(struct koda_span text)
 /* What is closed inside the cache, in any order; 0 for nothing. */
 static uint64_t closed_inside(const struct koda_rules *rules, struct koda_span cache)
 {
-	const struct koda_set *marked = koda_rules_marked(rules);
+	const struct koda_texts *marked = koda_rules_marked(rules);
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < marked->count; i++) {
-		struct koda_span path = koda_set_get(marked, i);
+		struct koda_span path = koda_texts_get(marked, i);
 
 		if (path.len > cache.len && koda_path_covers(cache, path) &&
 		    koda_rules_write(rules, path.ptr, path.len).answer == KODA_DENY)

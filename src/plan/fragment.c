@@ -130,7 +130,7 @@ static int add_candidate(struct cutter *c, struct koda_span path, bool show)
 static int find_candidates(struct cutter *c)
 {
 	const struct koda_place *place = c->request->place;
-	const struct koda_set *marked = koda_rules_marked(c->request->rules);
+	const struct koda_texts *marked = koda_rules_marked(c->request->rules);
 	const char *const *dir = place->git_open;
 	int r = add_candidate(c, koda_span_of("/"), false);
 
@@ -146,7 +146,7 @@ static int find_candidates(struct cutter *c)
 			r = koda_fail_nomem(c->err);
 	}
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
-		struct koda_span path = koda_set_get(marked, i);
+		struct koda_span path = koda_texts_get(marked, i);
 
 		r = add_candidate(c, path, koda_plan_is_own(path) && is_granted(c, path));
 	}

@@ -65,8 +65,11 @@ static int drop_idle(const struct koda_rules *rules, struct koda_marked *list, s
 {
 	koda_auto_free bool *idle = calloc(*count + 1, sizeof(*idle));
 	size_t kept = 0;
-	int r = idle ? koda_rules_idle(rules, idle, err) : koda_fail_nomem(err);
+	int r;
 
+	if (!idle)
+		return koda_fail_nomem(err);
+	r = koda_rules_idle(rules, idle, err);
 	for (size_t i = 0; i < *count && r == KODA_OK; i++)
 		if (!idle[i])
 			list[kept++] = list[i];
@@ -77,7 +80,7 @@ static int drop_idle(const struct koda_rules *rules, struct koda_marked *list, s
 int koda_plan_order(const struct koda_rules *rules, struct koda_marked **ret_list,
 		    size_t *ret_count, struct koda_error *err)
 {
-	const struct koda_set *marked = koda_rules_marked(rules);
+	const struct koda_texts *marked = koda_rules_marked(rules);
 	koda_auto_free struct koda_marked *list = calloc(marked->count + 1, sizeof(*list));
 	size_t count = marked->count;
 	int r;
@@ -85,7 +88,7 @@ int koda_plan_order(const struct koda_rules *rules, struct koda_marked **ret_lis
 	if (!list)
 		return koda_fail_nomem(err);
 	for (size_t i = 0; i < count; i++)
-		list[i].path = koda_set_get(marked, i);
+		list[i].path = koda_texts_get(marked, i);
 	r = find_holes(rules, list, count, err);
 	if (r == KODA_OK)
 		r = drop_idle(rules, list, &count, err);

@@ -174,7 +174,7 @@ int koda_access_idle(const struct koda_pathindex *index, bool *ret_idle, struct 
 	for (size_t i = 0; i < count; i++) {
 		const struct koda_pathnode *node = &index->nodes[i];
 		const struct koda_pathwalk walk = {
-			.marks = node->marks, .rule = koda_set_get(&index->texts, node->text)
+			.marks = node->marks, .rule = koda_texts_get(&index->texts, node->text)
 		};
 
 		if (i == KODA_TRIE_ROOT)

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "policy/abridge.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -136,8 +137,8 @@ static int fail_deep(const struct feed *feed, struct koda_error *err)
 			    feed->max_depth);
 }
 
-int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_depth,
-		   struct koda_json **ret_root, struct koda_error *err)
+static int load(struct koda_span text, unsigned int max_depth, json_t **ret_root,
+		struct koda_error *err)
 {
 	struct reader reader = { .feed = { .at = text.ptr,
 					   .end = text.ptr + text.len,
@@ -150,11 +151,6 @@ int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_dep
 	json_t *root;
 	char at[64];
 
-	if (text.len > max_bytes)
-		return koda_fail(err, KODA_E_LIMIT, 0, "the text is longer than %zu bytes",
-				 max_bytes);
-	if (text.len == 0)
-		return koda_fail_at(err, KODA_E_POLICY, 0, "1:1", "the text is empty");
 	errno = 0;
 	root = json_load_callback(give, &reader, JSON_REJECT_DUPLICATES, &why);
 	if (reader.feed.no_memory || errno == ENOMEM || (!root && !why.text[0])) {
@@ -166,11 +162,70 @@ int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_dep
 		return fail_deep(&reader.feed, err);
 	}
 	if (root) {
-		*ret_root = (struct koda_json *)root;
+		*ret_root = root;
 		return KODA_OK;
 	}
 	(void)snprintf(at, sizeof(at), "%d:%d", why.line, why.column > 0 ? why.column : 1);
 	return koda_fail_at(err, KODA_E_POLICY, 0, at, "%s", why.text);
+}
+
+/* Puts back what was taken out. */
+/* NOLINTNEXTLINE(misc-no-recursion): the text is nested no deeper than was asked for */
+static int restore(const struct koda_abridged *abridged, json_t *value)
+{
+	const struct koda_span *string = NULL;
+	const char *key;
+	json_t *member;
+	size_t i;
+	int r = 0;
+
+	if (json_is_string(value)) {
+		string = koda_abridged_find(
+			abridged,
+			(struct koda_span){ json_string_value(value), json_string_length(value) });
+		return string ? json_string_setn_nocheck(value, string->ptr, string->len) : 0;
+	}
+	json_object_foreach(value, key, member)
+		r = r < 0 ? r : restore(abridged, member);
+	json_array_foreach(value, i, member) r = r < 0 ? r : restore(abridged, member);
+	return r;
+}
+
+/* The same tree as by load, sooner; NULL if it has to be told what is wrong with the text. */
+static int load_abridged(struct koda_span text, unsigned int max_depth, json_t **ret_root,
+			 struct koda_error *err)
+{
+	koda_auto_abridged struct koda_abridged abridged = KODA_ABRIDGED_INIT;
+	int r = koda_abridge(text, &abridged);
+
+	if (r < 0)
+		return koda_fail_nomem(err);
+	if (abridged.count == 0)
+		return KODA_OK;
+	r = load(koda_buf_span(&abridged.text), max_depth, ret_root, NULL);
+	if (r == KODA_E_NOMEM || (r == KODA_OK && restore(&abridged, *ret_root) < 0)) {
+		json_decref(KODA_TAKE(*ret_root));
+		return koda_fail_nomem(err);
+	}
+	return KODA_OK;
+}
+
+int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_depth,
+		   struct koda_json **ret_root, struct koda_error *err)
+{
+	json_t *root = NULL;
+	int r;
+
+	if (text.len > max_bytes)
+		return koda_fail(err, KODA_E_LIMIT, 0, "the text is longer than %zu bytes",
+				 max_bytes);
+	if (text.len == 0)
+		return koda_fail_at(err, KODA_E_POLICY, 0, "1:1", "the text is empty");
+	r = load_abridged(text, max_depth, &root, err);
+	if (r == KODA_OK && !root)
+		r = load(text, max_depth, &root, err);
+	*ret_root = (struct koda_json *)root;
+	return r;
 }
 
 void koda_json_free(struct koda_json **root)

@@ -39,25 +39,25 @@ int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint
 	uint32_t node = KODA_TRIE_ROOT;
 	struct koda_span rest = path;
 	struct koda_span name;
-	size_t text = 0;
-	int r = koda_set_add(&index->texts, path, &text);
+	int r = make_room(index); /* for "/" */
 
-	if (r == KODA_OK)
-		r = make_room(index); /* for "/" */
 	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME)
 		r = step_down(index, &node, name);
+	if (r == KODA_OK && !index->nodes[node].marks) {
+		r = koda_texts_add(&index->texts, path);
+		index->nodes[node].text = (uint32_t)index->texts.count - 1;
+	}
 	if (r < 0)
 		return koda_fail_room(err, r, "the list of path rules");
 	index->nodes[node].marks |= marks;
 	index->marks |= marks;
-	index->nodes[node].text = (uint32_t)text;
 	return KODA_OK;
 }
 
 void koda_pathindex_clear(struct koda_pathindex *index)
 {
 	koda_trie_clear(&index->trie);
-	koda_set_clear(&index->texts);
+	koda_texts_clear(&index->texts);
 	free(index->nodes);
 	*index = (struct koda_pathindex)KODA_PATHINDEX_INIT;
 }
@@ -89,7 +89,7 @@ bool koda_pathwalk_next(struct koda_pathwalk *walk)
 
 		if (node->marks) {
 			walk->marks = node->marks;
-			walk->rule = koda_set_get(&walk->index->texts, node->text);
+			walk->rule = koda_texts_get(&walk->index->texts, node->text);
 			return true;
 		}
 	}

@@ -7,7 +7,7 @@
 #define KODA_POLICY_PATHINDEX_H
 
 #include "base/path.h"
-#include "base/set.h"
+#include "base/texts.h"
 #include "base/trie.h"
 
 struct koda_pathnode {
@@ -18,7 +18,7 @@ struct koda_pathnode {
 
 struct koda_pathindex {
 	struct koda_trie trie;
-	struct koda_set texts;       /* the marked paths */
+	struct koda_texts texts;     /* the marked paths */
 	struct koda_pathnode *nodes; /* owned, by trie node */
 	size_t node_cap;
 	uint32_t marks; /* all there are */
@@ -28,10 +28,10 @@ struct koda_pathindex {
 #define KODA_PATHINDEX_INIT                                                                        \
 	{                                                                                          \
 		.trie = KODA_TRIE_INIT(KODA_PATHINDEX_BYTES),                                      \
-		.texts = KODA_SET_INIT(KODA_PATHINDEX_BYTES)                                       \
+		.texts = KODA_TEXTS_INIT(KODA_PATHINDEX_BYTES)                                     \
 	}
 
-/* path is in normal form. Fails: LIMIT, NOMEM. */
+/* path is in normal form, marks is not 0. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path,
 				  uint32_t marks, struct koda_error *err);
 void koda_pathindex_clear(struct koda_pathindex *index);

@@ -34,7 +34,7 @@ static struct koda_span directory_of(struct koda_span path)
 
 struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const char *path, size_t len)
 {
-	const struct koda_set *marked = koda_rules_marked(rules);
+	const struct koda_texts *marked = koda_rules_marked(rules);
 	struct koda_verdict now = koda_rules_write(rules, path, len);
 	struct koda_span target = { path, len };
 	struct koda_span above;
@@ -47,7 +47,7 @@ struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const cha
 	if (v.answer == KODA_DENY || !koda_rules_lead_to(rules, target))
 		return v.answer == KODA_DENY ? v : now;
 	for (size_t i = 0; i < marked->count; i++) {
-		struct koda_span mark = koda_set_get(marked, i);
+		struct koda_span mark = koda_texts_get(marked, i);
 
 		if (!is_below(mark, target))
 			continue;

@@ -183,7 +183,7 @@ void koda_rules_free(struct koda_rules *rules)
 	free(rules);
 }
 
-const struct koda_set *koda_rules_marked(const struct koda_rules *rules)
+const struct koda_texts *koda_rules_marked(const struct koda_rules *rules)
 {
 	return &rules->paths.texts;
 }

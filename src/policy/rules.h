@@ -3,7 +3,7 @@
 #ifndef KODA_POLICY_RULES_H
 #define KODA_POLICY_RULES_H
 
-#include "base/set.h"
+#include "base/texts.h"
 
 #include <koda/rules.h>
 
@@ -17,7 +17,7 @@ KODA_CHECK int koda_rules_new_for_paths(const struct koda_policy *policy,
 struct koda_rules *koda_rules_share(struct koda_rules *rules);
 
 /* Every path that some rule or the floor names, in normal form. Borrowed. */
-const struct koda_set *koda_rules_marked(const struct koda_rules *rules);
+const struct koda_texts *koda_rules_marked(const struct koda_rules *rules);
 
 /* Which of those change nothing, see koda_access_idle. Fails: NOMEM. */
 KODA_CHECK int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle,

@@ -222,11 +222,11 @@ static bool is_looked_at(struct koda_verdict read, struct koda_verdict write)
 
 static int collect(struct finder *f, struct koda_error *err)
 {
-	const struct koda_set *marked = koda_rules_marked(f->rules);
+	const struct koda_texts *marked = koda_rules_marked(f->rules);
 	int r = KODA_OK;
 
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
-		struct koda_span path = koda_set_get(marked, i);
+		struct koda_span path = koda_texts_get(marked, i);
 		struct koda_search search = {
 			.type = DT_REG, .left = ENTRIES_MAX, .see = see_entry, .ctx = f
 		};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/texts.h"
+
+#include <stdint.h>
+
+int koda_texts_add(struct koda_texts *texts, struct koda_span entry)
+{
+	size_t start = texts->bytes.len;
+	char *room;
+	int r;
+
+	if (texts->count == texts->cap) {
+		size_t cap = texts->cap ? 2 * texts->cap : 64;
+		size_t *starts = reallocarray(texts->starts, cap, sizeof(*starts));
+
+		if (!starts)
+			return KODA_E_NOMEM;
+		texts->starts = starts;
+		texts->cap = cap;
+	}
+	r = entry.len < SIZE_MAX ? koda_buf_room(&texts->bytes, entry.len + 1, &room)
+				 : KODA_E_LIMIT;
+	if (r < 0)
+		return r;
+	if (entry.len > 0)
+		memcpy(room, entry.ptr, entry.len);
+	room[entry.len] = '\0';
+	koda_buf_grew(&texts->bytes, entry.len + 1);
+	texts->starts[texts->count++] = start;
+	return KODA_OK;
+}
+
+struct koda_span koda_texts_get(const struct koda_texts *texts, size_t i)
+{
+	size_t end;
+
+	if (i >= texts->count)
+		return (struct koda_span){ NULL, 0 };
+	end = i + 1 < texts->count ? texts->starts[i + 1] : texts->bytes.len;
+	return (struct koda_span){ texts->bytes.ptr + texts->starts[i],
+				   end - texts->starts[i] - 1 };
+}
+
+void koda_texts_clear(struct koda_texts *texts)
+{
+	size_t max = texts->bytes.max;
+
+	koda_buf_clear(&texts->bytes);
+	free(texts->starts);
+	*texts = (struct koda_texts)KODA_TEXTS_INIT(max);
+}

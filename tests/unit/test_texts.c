@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "koda_test.h"
+
+#include "base/texts.h"
+
+#define LOOSE ((size_t)1 << 20)
+
+static int add(struct koda_texts *texts, const char *text)
+{
+	return koda_texts_add(texts, koda_span_of(text));
+}
+
+static void entries_come_back_in_order(void **state)
+{
+	koda_auto_texts struct koda_texts texts = KODA_TEXTS_INIT(LOOSE);
+	char text[16];
+
+	(void)state;
+	assert_null(koda_texts_get(&texts, 0).ptr);
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(text, sizeof(text), "%d", i);
+		assert_int_equal(add(&texts, text), KODA_OK);
+	}
+	assert_int_equal(texts.count, 300);
+	for (size_t i = 0; i < 300; i++) {
+		(void)snprintf(text, sizeof(text), "%zu", i);
+		KODA_ASSERT_SPAN(koda_texts_get(&texts, i), text);
+		assert_string_equal(koda_texts_get(&texts, i).ptr, text); /* terminated */
+	}
+	assert_null(koda_texts_get(&texts, 300).ptr);
+	assert_null(koda_texts_get(&texts, SIZE_MAX).ptr);
+}
+
+static void equal_and_empty_entries_are_kept(void **state)
+{
+	koda_auto_texts struct koda_texts texts = KODA_TEXTS_INIT(LOOSE);
+
+	(void)state;
+	assert_int_equal(add(&texts, "a"), KODA_OK);
+	assert_int_equal(koda_texts_add(&texts, (struct koda_span){ NULL, 0 }), KODA_OK);
+	assert_int_equal(add(&texts, "a"), KODA_OK);
+	assert_int_equal(texts.count, 3);
+	KODA_ASSERT_SPAN(koda_texts_get(&texts, 1), "");
+	KODA_ASSERT_SPAN(koda_texts_get(&texts, 2), "a");
+}
+
+static void a_full_list_takes_nothing_and_keeps_its_ceiling(void **state)
+{
+	koda_auto_texts struct koda_texts texts = KODA_TEXTS_INIT(4);
+
+	(void)state;
+	assert_int_equal(add(&texts, "ab"), KODA_OK);
+	assert_int_equal(add(&texts, "c"), KODA_E_LIMIT);
+	assert_int_equal(texts.count, 1);
+	KODA_ASSERT_SPAN(koda_texts_get(&texts, 0), "ab");
+	koda_texts_clear(&texts);
+	assert_int_equal(texts.count, 0);
+	assert_int_equal(add(&texts, "abcd"), KODA_E_LIMIT);
+	assert_int_equal(add(&texts, "abc"), KODA_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_come_back_in_order),
+		cmocka_unit_test(equal_and_empty_entries_are_kept),
+		cmocka_unit_test(a_full_list_takes_nothing_and_keeps_its_ceiling),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
