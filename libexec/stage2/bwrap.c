@@ -8,7 +8,8 @@
  * The first process inside is ours again. Its number is learnt from the kernel, by the credentials
  * of its first message; from then on it is held by a pidfd, and when that says that it has ended,
  * everything in its pid namespace has. Its first word says whether it can make the view; if not,
- * another bubblewrap is started and told to, now that every mount point is reserved.
+ * another bubblewrap is started and told to, now that every mount point is reserved. The runner may
+ * know that from before; should it be wrong, it is the other way round.
  */
 #include "stage2.h"
 
@@ -201,7 +202,8 @@ static void wait_for_ending(void)
 /* Bubblewrap, and with it whatever it started. */
 static void end(const struct started *started)
 {
-	(void)kill(started->pid, SIGKILL);
+	if (started->pid > 0)
+		(void)kill(started->pid, SIGKILL);
 	ending = started->pid;
 }
 
@@ -305,21 +307,38 @@ static void watch(int pidfd, int bond)
 		;
 }
 
-/* Once more, with all that bubblewrap can be told: nobody inside may mount. */
+/* Before there is a plan. */
+static struct started start_bare(int plan_fd)
+{
+	static char part[] = KODA_STAGE2_INSIDE;
+	struct told told = { .part = part, .plan = plan_fd, .args = KODA_BWRAP_START_FD };
+
+	return start(&told);
+}
+
+/* With all that bubblewrap can be told: nobody inside may mount. */
+static struct started start_view(const struct plan *plan, int plan_fd)
+{
+	struct told told = tell_view(plan, plan_fd);
+	struct started started = start(&told);
+
+	for (int i = 0; i < told.file_count; i++)
+		(void)close(told.files[i]);
+	return started;
+}
+
+/* Once more, the other way. */
 static struct met start_again(struct started *started, struct met met, const struct plan *plan,
-			      int plan_fd)
+			      int plan_fd, bool view)
 {
 	struct pollfd ended = { .fd = met.pidfd, .events = POLLIN };
-	struct told told = tell_view(plan, plan_fd);
 
 	(void)syscall(SYS_pidfd_send_signal, met.pidfd, SIGKILL, NULL, 0);
 	end(started);
 	(void)close(started->pidfd);
 	(void)close(started->bond);
 	(void)close(started->errors);
-	*started = start(&told);
-	for (int i = 0; i < told.file_count; i++)
-		(void)close(told.files[i]);
+	*started = view ? start_view(plan, plan_fd) : start_bare(plan_fd);
 	/* What has been in the way of nobody meanwhile. */
 	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
 		;
@@ -329,7 +348,7 @@ static struct met start_again(struct started *started, struct met met, const str
 }
 
 /* From the plan to the end of the command. True if everything inside has ended. */
-static bool guard(struct started *started)
+static bool guard(struct started *started, bool view)
 {
 	int plan_fd = park(KODA_STAGE2_PLAN_FD); /* loading closes it */
 	const struct plan plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -340,9 +359,11 @@ static bool guard(struct started *started)
 	memset(go.slot, -1, sizeof(go.slot));
 	koda_check_tell_outside(go.outside);
 	koda_hold_all(&plan);
+	if (view)
+		*started = start_view(&plan, plan_fd);
 	met = meet(started, &plan);
-	if (met.pidfd >= 0 && met.word != INSIDE_LOCKED)
-		met = start_again(started, met, &plan, plan_fd);
+	if (met.pidfd >= 0 && view == (met.word == INSIDE_LOCKED))
+		met = start_again(started, met, &plan, plan_fd, !view);
 	/* The command's streams must end when the command does, not when we do. */
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
@@ -356,20 +377,17 @@ static bool guard(struct started *started)
 	return true;
 }
 
-void koda_bwrap_guard(void)
+void koda_bwrap_guard(bool open_view)
 {
-	static char part[] = KODA_STAGE2_INSIDE;
-	struct told told = { .part = part,
-			     .plan = KODA_STAGE2_PLAN_FD,
-			     .args = KODA_BWRAP_START_FD };
-	struct started started;
+	struct started started = { .pid = 0 };
 	bool ended;
 
 	/* Orphans of bubblewrap come here, to be ended. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		koda_stage2_fail("become the reaper of orphans", "", errno);
-	started = start(&told);
-	ended = koda_guardian_wait_for_plan() && guard(&started);
+	if (!open_view)
+		started = start_bare(KODA_STAGE2_PLAN_FD);
+	ended = koda_guardian_wait_for_plan() && guard(&started, open_view);
 	/* Whatever was inside has ended, or never began and goes with it. */
 	end(&started);
 	if (!ended)

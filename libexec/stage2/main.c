@@ -192,7 +192,8 @@ static void guard_native(void)
 int main(int argc, char **argv)
 {
 	const char *part = argc > 1 ? argv[1] : "";
-	bool bwrap = strcmp(part, KODA_STAGE2_BWRAP) == 0;
+	bool open_view = strcmp(part, KODA_STAGE2_OPEN) == 0;
+	bool bwrap = open_view || strcmp(part, KODA_STAGE2_BWRAP) == 0;
 	sigset_t all;
 
 	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
 	if (koda_fenced)
 		koda_fence_guard();
 	else if (bwrap)
-		koda_bwrap_guard();
+		koda_bwrap_guard(open_view);
 	else
 		guard_native();
 	/* Init was in the group and could not tell. */

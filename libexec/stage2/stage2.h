@@ -121,9 +121,10 @@ _Noreturn void koda_init_main(int guardian_fd, uid_t user, gid_t group);
 _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, bool group);
 
 /* Where bubblewrap makes the namespaces (bwrap.c, inside.c): the guardian's part after the plan has
- * come, and the first process inside. made: bubblewrap has made the view, too. */
+ * come, and the first process inside. open_view: nobody inside can be expected to mount; made:
+ * bubblewrap has made the view, too. */
 bool koda_guardian_wait_for_plan(void);
-void koda_bwrap_guard(void);
+void koda_bwrap_guard(bool open_view);
 /* Waits for bubblewrap itself, if there is one left, which has nothing to do with the host. */
 void koda_bwrap_end(void);
 _Noreturn void koda_inside_main(bool made);

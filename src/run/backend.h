@@ -21,8 +21,9 @@ struct koda_launcher {
 	const struct koda_backend *backend;
 	struct koda_proc proc;
 	struct koda_ends ends;
-	int plan_fd; /* owned; -1: none */
-	int args_fd; /* the same */
+	int plan_fd;    /* owned; -1: none */
+	int args_fd;    /* the same */
+	bool open_view; /* the last view of this backend could not be locked; a guess, for speed */
 };
 
 #define KODA_LAUNCHER_INIT                                                                         \
@@ -51,7 +52,7 @@ extern const struct koda_backend koda_backend_none; /* no sandbox at all */
 /* The backend of that kind, which is not auto; NULL if this release has none. */
 const struct koda_backend *koda_backend_of(enum koda_backend_kind kind);
 
-/* launcher must be KODA_LAUNCHER_INIT. */
+/* launcher must be KODA_LAUNCHER_INIT, but for open_view. */
 KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,
 				     const struct koda_backend *backend, struct koda_error *err);
 KODA_CHECK int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,

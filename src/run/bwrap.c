@@ -97,7 +97,9 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 {
 	static char name[] = LAUNCHER;
 	static char part[] = KODA_STAGE2_BWRAP;
-	char *const argv[] = { name, part, NULL };
+	static char part_open[] = KODA_STAGE2_OPEN;
+	bool open_view = launcher->open_view || koda_machine_expects_open_views();
+	char *const argv[] = { name, open_view ? part_open : part, NULL };
 	char *const envp[] = { NULL };
 	const struct koda_ends *ends = &launcher->ends;
 	enum koda_bubblewrap found;

@@ -163,6 +163,7 @@ static int check_approved(const struct koda_sandbox *sandbox,
 static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
 {
+	command->launcher.open_view = sandbox->open_view;
 	if (sandbox->spare.backend != sandbox->backend)
 		return koda_launcher_prepare(&command->launcher, sandbox->backend, err);
 	command->launcher = sandbox->spare;

@@ -95,8 +95,10 @@ int koda_ladder_await(struct koda_command **command, struct koda_error *err)
 
 	if (!hear(*command, &report))
 		return KODA_OK; /* whoever waits for the command finds out */
-	if (report.kind == KODA_REPORT_READY)
+	if (report.kind == KODA_REPORT_READY) {
 		sandbox->proven = true;
+		sandbox->open_view = report.status == KODA_REPORT_READY_OPEN;
+	}
 	obstacle = is_obstacle(&report) && sandbox->wanted == KODA_BACKEND_AUTO &&
 		   sandbox->backend == &koda_backend_native;
 	if (!obstacle && !is_passing(&report))
@@ -112,7 +114,7 @@ void koda_ladder_forget(struct koda_sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
-	sandbox->proven = false;
+	sandbox->proven = sandbox->open_view = false;
 	if (sandbox->wanted == KODA_BACKEND_AUTO && sandbox->backend != &koda_backend_none)
 		sandbox->backend = koda_backend_of(KODA_BACKEND_NATIVE);
 }

@@ -71,6 +71,11 @@ static bool is_filtered(bool modern)
 	       (syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL && modern);
 }
 
+static bool is_restricted_by_apparmor(void)
+{
+	return sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
+}
+
 static enum koda_userns look_at_userns(bool as_root, bool modern)
 {
 	if (is_filtered(modern))
@@ -81,9 +86,12 @@ static enum koda_userns look_at_userns(bool as_root, bool modern)
 		return KODA_USERNS_FREE; /* the others are about those without privileges */
 	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
 		return KODA_USERNS_CLOSED;
-	if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
-		return KODA_USERNS_APPARMOR;
-	return KODA_USERNS_FREE;
+	return is_restricted_by_apparmor() ? KODA_USERNS_APPARMOR : KODA_USERNS_FREE;
+}
+
+bool koda_machine_expects_open_views(void)
+{
+	return geteuid() != 0 && is_restricted_by_apparmor();
 }
 
 /* User namespaces may mount it wherever mount_setattr exists, which is younger; a module that is

@@ -49,6 +49,8 @@ void koda_machine_glance(struct koda_machine *ret_machine);
 /* Single facts. */
 bool koda_machine_has_overlay(void);
 bool koda_machine_has_cgroup(void);
+/* Are views made by bubblewrap likely to be open? A guess: the launcher finds out. */
+bool koda_machine_expects_open_views(void);
 /* Bubblewrap, by a list of paths that nothing at run time can change; -1 if ret_found, which may be
  * NULL, says why. The caller closes it. */
 int koda_machine_open_bubblewrap(enum koda_bubblewrap *ret_found);

@@ -31,6 +31,7 @@ struct koda_sandbox {
 	enum koda_backend_kind wanted;
 	const struct koda_backend *backend; /* that commands are started with */
 	bool proven;                        /* it works on this machine */
+	bool open_view;                     /* and its view could not be locked */
 	atomic_bool in_doubt; /* a command found that it does not; any thread says so */
 	koda_clauses accepted;
 	struct koda_way way;        /* used if there is a way out */

@@ -10,6 +10,7 @@
 
 /* The launcher's first argument: which part it is to play. */
 #define KODA_STAGE2_BWRAP  "bwrap"  /* guardian of a sandbox that bubblewrap makes */
+#define KODA_STAGE2_OPEN   "open"   /* the same, where nobody inside is known to be able to mount */
 #define KODA_STAGE2_INSIDE "inside" /* first process of such a sandbox; it makes the view */
 #define KODA_STAGE2_VIEWER "viewer" /* the same where bubblewrap has made the view */
 
