@@ -100,7 +100,6 @@ static void refused(struct host *host, uint16_t port, const char *request, int s
 }
 
 #define CONNECT(target) "CONNECT " target " HTTP/1.1\r\nHost: " target "\r\n\r\n"
-#define FAR             CONNECT("far.example:443")
 
 /* None of these opens a tunnel, and none leads around the proxy. */
 static void test_answers(void **state)
@@ -186,24 +185,6 @@ static void test_good_answers(void **state)
 		(void)close(fd);
 		assert_int_equal(event_of(&host).reason, KODA_EGRESS_OK);
 	}
-	host_stop(&host);
-}
-
-/* An answer that has not come to its end keeps nobody: the sandbox can go. */
-static void test_no_answer_yet(void **state)
-{
-	struct koda_egress_message remove = { .kind = KODA_EGRESS_REMOVE, .id = 1 };
-	struct host host;
-	int fd;
-
-	(void)state;
-	answer = "HTTP/1.1 200 OK\r\nX: y";
-	host_start(&host, "\"allowed_domains\":[\"far.example\"]", env(""));
-	fd = dial_local(host.port);
-	puts_to(fd, FAR);
-	host_send(&host, &remove, NULL, 0);
-	(void)host_next(&host);
-	(void)close(fd);
 	host_stop(&host);
 }
 
@@ -407,10 +388,10 @@ static void test_early(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),       cmocka_unit_test(test_good_answers),
-		cmocka_unit_test(test_no_answer_yet), cmocka_unit_test(test_guard),
-		cmocka_unit_test(test_asked),         cmocka_unit_test(test_secret),
-		cmocka_unit_test(test_direct),        cmocka_unit_test(test_early),
+		cmocka_unit_test(test_answers), cmocka_unit_test(test_good_answers),
+		cmocka_unit_test(test_guard),   cmocka_unit_test(test_asked),
+		cmocka_unit_test(test_secret),  cmocka_unit_test(test_direct),
+		cmocka_unit_test(test_early),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);
