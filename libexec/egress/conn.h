@@ -53,6 +53,13 @@ struct koda_deal {
 	int sys_errno;                  /* of the last connect that failed */
 };
 
+/* What a tunnel's origin has made of the ClientHello it got. */
+enum koda_retry {
+	KODA_RETRY_NONE = 0, /* it goes on; there was or will be no other */
+	KODA_RETRY_WAIT,     /* no answer yet */
+	KODA_RETRY_ASKED     /* it wants another */
+};
+
 struct koda_conn {
 	struct koda_link link; /* among its tenant's */
 	struct koda_proxy *proxy;
@@ -72,6 +79,7 @@ struct koda_conn {
 	uint64_t began;           /* loop's clock */
 	bool socks;               /* asked by SOCKS, so answered by it */
 	bool server_first;        /* tunnel: the origin did not wait for the client to speak */
+	enum koda_retry retry;    /* tunnel: the first ClientHello has passed, and then */
 	bool gate_open;           /* tunnel: the client's bytes may go to the origin */
 	uint32_t passed;          /* tunnel: of in, what the origin has got already */
 	struct egress_guess_scan guess;
@@ -141,6 +149,10 @@ void koda_connect_begin(struct koda_conn *conn);
 /* The origin is connected, the client was told. With gate_open the client's bytes are not looked
  * at (an upgraded HTTP connection). */
 void koda_tunnel_begin(struct koda_conn *conn);
+/* sni.c: is the name, or that there is none, what the tunnel is for? */
+bool koda_sni_fits(struct koda_conn *conn, const struct egress_hello *hello);
+/* retry.c: looks at what the origin answered. */
+enum koda_retry koda_retry_look(struct koda_conn *conn);
 /* terminated.c: is TLS to the target ended here? */
 bool koda_terminated_wanted(const struct koda_conn *conn);
 /* The origin is connected; conn->in begins with the client's hello, which was read. */

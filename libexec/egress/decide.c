@@ -60,6 +60,20 @@ bool koda_target_equal(const struct koda_target *a, const struct koda_target *b)
 	return a->port == b->port && strcmp(a->text, b->text) == 0;
 }
 
+const struct koda_addr *koda_target_address(const struct koda_target *target)
+{
+	static const struct koda_addr loopback = { .family = 4, .bytes = { 127, 0, 0, 1 } };
+	static const char name[] = "localhost"; /* RFC 6761, with everything below */
+	const struct koda_host *host = &target->host;
+	size_t len = sizeof(name) - 1;
+
+	if (host->is_addr)
+		return &host->addr;
+	if (host->len < len || memcmp(host->name + host->len - len, name, len) != 0)
+		return NULL;
+	return host->len == len || host->name[host->len - len - 1] == '.' ? &loopback : NULL;
+}
+
 static struct koda_decision decision(enum koda_egress_reason reason, struct koda_span rule)
 {
 	return (struct koda_decision){ .reason = reason, .rule = rule };

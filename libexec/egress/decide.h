@@ -41,6 +41,8 @@ KODA_CHECK int koda_target_set(struct koda_target *target, struct koda_span host
 KODA_CHECK int koda_target_of(struct koda_target *target, const struct koda_host *host,
 			      uint16_t port);
 bool koda_target_equal(const struct koda_target *a, const struct koda_target *b);
+/* The address that is known without looking it up, or NULL. Borrowed. */
+const struct koda_addr *koda_target_address(const struct koda_target *target);
 
 struct koda_decision {
 	enum koda_egress_reason reason; /* OK: go on */

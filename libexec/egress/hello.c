@@ -7,6 +7,7 @@
 #define RECORD_FIRST        0x14 /* change_cipher_spec */
 #define RECORD_LAST         0x18 /* heartbeat */
 #define RECORD_HANDSHAKE    22
+#define RECORD_DATA         23
 #define RECORD_MAX          16384
 #define HANDSHAKE_HEAD      4
 #define CLIENT_HELLO        1
@@ -272,6 +273,25 @@ enum egress_hello_state egress_hello_read(struct egress_hello_scan *scan, struct
 		return EGRESS_HELLO_BAD;
 	*ret_code = gather(raw, scan->need, hello);
 	return *ret_code ? EGRESS_HELLO_BAD : EGRESS_HELLO_DONE;
+}
+
+enum egress_hello_state egress_hello_second(struct koda_span raw, size_t *ret_at)
+{
+	const unsigned char *p = (const unsigned char *)raw.ptr;
+	size_t at = 0;
+
+	while (at < raw.len) {
+		if (p[at] == RECORD_HANDSHAKE) {
+			*ret_at = at;
+			return EGRESS_HELLO_DONE;
+		}
+		if (p[at] != RECORD_FIRST && p[at] != RECORD_DATA)
+			return EGRESS_HELLO_NOT_TLS;
+		if (raw.len - at < RECORD_HEAD)
+			break;
+		at += RECORD_HEAD + ((size_t)p[at + 3] << 8 | p[at + 4]);
+	}
+	return EGRESS_HELLO_MORE;
 }
 
 bool egress_hello_offers(const struct egress_hello *hello, const char *protocol)

@@ -47,6 +47,11 @@ struct egress_hello {
 enum egress_hello_state egress_hello_read(struct egress_hello_scan *scan, struct koda_span raw,
 					  struct egress_hello *hello, const char **ret_code);
 
+/* Where a second hello begins in what a client sent behind its first one: records for the sake of
+ * old middle boxes and early data, which the server discards, may come before. DONE fills in
+ * *ret_at; NOT_TLS: there is none. */
+enum egress_hello_state egress_hello_second(struct koda_span raw, size_t *ret_at);
+
 /* Is this protocol on the list? */
 bool egress_hello_offers(const struct egress_hello *hello, const char *protocol);
 

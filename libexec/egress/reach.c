@@ -244,6 +244,19 @@ static void dial_socket(struct koda_conn *conn, const char *path)
 	(void)koda_take_fd(&fd);
 }
 
+/* T-07 names are the upstream proxy's to look up; what is known without that is judged here. */
+static bool may_go_via(struct koda_conn *conn)
+{
+	struct koda_deal *deal = &conn->deal;
+	const struct koda_addr *addr = koda_target_address(&deal->target);
+
+	if (!addr)
+		return true;
+	deal->decision = koda_decide_address(deal->ruleset->rules, &conn->proxy->own, &deal->target,
+					     deal->asked, addr);
+	return deal->decision.reason == KODA_EGRESS_OK;
+}
+
 /* The name passed; now its addresses. */
 static void resolve(struct koda_conn *conn)
 {
@@ -265,6 +278,10 @@ static void resolve(struct koda_conn *conn)
 	}
 	deal->via = egress_upstream_for(&conn->proxy->upstream, &deal->target.host,
 					deal->target.port, reach->mode == KODA_REACH_TUNNEL);
+	if (deal->via && !may_go_via(conn)) {
+		finish(conn, deal->decision.reason);
+		return;
+	}
 	host = deal->via ? &deal->via->host : &deal->target.host;
 	reach->dial.port = deal->via ? deal->via->port : deal->target.port;
 	if (host->is_addr) {

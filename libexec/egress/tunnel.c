@@ -9,12 +9,13 @@
  */
 #include "conn.h"
 
-#include "intercept.h"
 #include "reach.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#define TLS_1_3 0x0304
 
 /* One idle timer for both directions; it is not worth moving it for every packet. */
 #define TOUCH_MS 1000
@@ -49,44 +50,29 @@ static void touch(struct koda_conn *conn)
 		koda_deadline_set(conn->proxy->loop, idle, &conn->deadline);
 }
 
-/* A connection to an address may name a host if the rules would have let it through by name, and
- * if it would have gone the same way. The name counts from then on. */
-static bool name_fits_address(struct koda_conn *conn, const struct koda_target *named)
-{
-	const char *socket_path;
-
-	if (!koda_conn_name_fits(conn, conn->deal.ruleset->rules, named) ||
-	    koda_intercept_host(conn->tenant->intercept, &named->host, named->port, &socket_path) ==
-		    KODA_INTERCEPT_SOCKET)
-		return false;
-	conn->deal.named = malloc(sizeof(*named));
-	if (conn->deal.named)
-		*conn->deal.named = *named;
-	return conn->deal.named != NULL;
-}
-
-static bool name_fits(struct koda_conn *conn, const struct egress_hello *hello)
-{
-	const struct koda_target *target = &conn->deal.target;
-	struct koda_target named;
-
-	if (!hello->has_name)
-		return target->host.is_addr;
-	if (koda_target_set(&named, (struct koda_span){ hello->name, hello->name_len },
-			    target->port, NULL) < 0)
-		return false;
-	if (koda_target_equal(&named, target))
-		return true;
-	return target->host.is_addr && name_fits_address(conn, &named);
-}
-
-/* What was held back becomes the first that goes up. */
-static void open_gate(struct koda_conn *conn)
+/* What was held back becomes the first that goes up. False: there is no memory for it. */
+static bool open_gate(struct koda_conn *conn)
 {
 	conn->gate_open = true;
-	/* Nothing was sent yet, so that this cannot fail. */
-	(void)!koda_flow_adopt(&conn->up, &conn->in);
 	koda_deadline_set(conn->proxy->loop, &conn->proxy->queues.idle, &conn->deadline);
+	if (koda_flow_adopt(&conn->up, &conn->in) == KODA_OK)
+		return true;
+	end(conn, KODA_EGRESS_NO_MEMORY);
+	return false;
+}
+
+/* The hello goes up, and nothing behind it before the origin has answered. */
+static bool pass_hello(struct koda_conn *conn)
+{
+	size_t len = conn->scan.hello.at;
+
+	conn->retry = KODA_RETRY_WAIT;
+	if (koda_flow_send(&conn->up, conn->origin.fd, koda_input_span(&conn->in).ptr, len) < 0) {
+		end(conn, KODA_EGRESS_RESET);
+		return false;
+	}
+	koda_input_take(&conn->in, len);
+	return true;
 }
 
 /* A line that has not ended: the origin may have it at once, for some wait for every letter. If it
@@ -113,8 +99,7 @@ static bool pass_all(struct koda_conn *conn)
 		conn->gate_open = true;
 		return true;
 	}
-	open_gate(conn);
-	return true;
+	return open_gate(conn);
 }
 
 static void refuse_text(struct koda_conn *conn, const char *text)
@@ -182,8 +167,19 @@ static bool judge(struct koda_conn *conn)
 {
 	struct egress_hello hello;
 	const char *code = NULL;
+	struct koda_span bytes = koda_input_span(&conn->in);
+	enum egress_hello_state state = EGRESS_HELLO_DONE;
+	size_t at = 0;
 
-	switch (egress_hello_read(&conn->scan.hello, koda_input_span(&conn->in), &hello, &code)) {
+	if (conn->retry == KODA_RETRY_ASKED)
+		state = egress_hello_second(bytes, &at);
+	if (state == EGRESS_HELLO_DONE)
+		state = egress_hello_read(&conn->scan.hello, koda_span_skip(bytes, at), &hello,
+					  &code);
+	/* A server that wants a hello takes nothing else. */
+	if (state == EGRESS_HELLO_NOT_TLS && conn->retry == KODA_RETRY_ASKED)
+		state = EGRESS_HELLO_BAD;
+	switch (state) {
 	case EGRESS_HELLO_NOT_TLS:
 		return judge_text(conn, false);
 	case EGRESS_HELLO_MORE:
@@ -199,7 +195,7 @@ static bool judge(struct koda_conn *conn)
 		refuse(conn, KODA_EGRESS_ECH, alert_illegal);
 		return false;
 	}
-	if (!name_fits(conn, &hello)) {
+	if (!koda_sni_fits(conn, &hello)) {
 		struct koda_egress_message event = { 0 };
 
 		KODA_REPORT_TEXT(event.text,
@@ -216,14 +212,17 @@ static bool judge(struct koda_conn *conn)
 		koda_terminated_begin(conn, &hello);
 		return false;
 	}
-	open_gate(conn);
-	return true;
+	/* Before TLS 1.3 there is no second one. */
+	if (conn->retry == KODA_RETRY_NONE && hello.version >= TLS_1_3)
+		return pass_hello(conn);
+	conn->retry = KODA_RETRY_NONE;
+	return open_gate(conn);
 }
 
 /* Reads towards a ClientHello. False: the tunnel is over. */
 static bool fill_gate(struct koda_conn *conn)
 {
-	while (conn->up.readable && !conn->gate_open) {
+	while (conn->up.readable && !conn->gate_open && conn->retry != KODA_RETRY_WAIT) {
 		bool first = conn->in.len == 0;
 
 		switch (koda_input_fill(&conn->in, conn->client.fd, EGRESS_HELLO_RAW_MAX)) {
@@ -268,7 +267,20 @@ static bool is_greeting(const struct koda_conn *conn)
 /* The client has to speak first. */
 static bool holds_origin(const struct koda_conn *conn)
 {
-	return !conn->gate_open && egress_guess_is_web(conn->deal.target.port);
+	return !conn->gate_open && conn->retry == KODA_RETRY_NONE &&
+	       egress_guess_is_web(conn->deal.target.port);
+}
+
+/* What the origin says to the first hello. False: the tunnel is over. */
+static bool look_for_retry(struct koda_conn *conn)
+{
+	conn->retry = koda_retry_look(conn);
+	if (conn->retry == KODA_RETRY_NONE)
+		return open_gate(conn);
+	if (conn->retry == KODA_RETRY_WAIT)
+		return true;
+	conn->scan.hello = (struct egress_hello_scan){ 0 };
+	return conn->in.len == 0 || judge(conn);
 }
 
 /* Has the origin said something while the client says nothing? Then that is not going to wait for
@@ -307,10 +319,13 @@ static void go_on(struct koda_conn *conn)
 {
 	enum koda_flow_state down = KODA_FLOW_WAITS;
 	enum koda_flow_state up = KODA_FLOW_WAITS;
-	bool held = holds_origin(conn);
+	bool held;
 
+	if (conn->retry == KODA_RETRY_WAIT && !look_for_retry(conn))
+		return;
+	held = holds_origin(conn);
 	/* Of two ends that come together, the second needs no word of its own. */
-	if (!held)
+	if (!held && conn->retry != KODA_RETRY_WAIT)
 		down = run_down(conn);
 	else if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN)
 		down = KODA_FLOW_BROKEN;
@@ -318,7 +333,7 @@ static void go_on(struct koda_conn *conn)
 		return;
 	if (held && conn->gate_open)
 		down = run_down(conn);
-	else if (held && !look_at_origin(conn))
+	else if (held && conn->retry == KODA_RETRY_NONE && !look_at_origin(conn))
 		return;
 	conn->up.closes = conn->down.shut;
 	if (conn->gate_open)

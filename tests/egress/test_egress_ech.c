@@ -96,11 +96,112 @@ static void test_terminated(void **state)
 	host_stop(&host);
 }
 
+/* A server that wants a second hello, whatever the first one was, and notes everything. */
+static void serve_retry(int fd, void *arg)
+{
+	static const unsigned char retry[] = { 22,   3,    3,    0,    44,   2,    0,    0,    40,
+					       3,    3,    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61,
+					       0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+					       0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07,
+					       0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c, 0,    0x13,
+					       0x01, 0,    0,    0 };
+	char bytes[4096];
+	ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+
+	(void)arg;
+	if (n <= 0)
+		return;
+	origin_note(bytes, (size_t)n);
+	/* In pieces: the answer may come in any. */
+	(void)send(fd, retry, 20, MSG_NOSIGNAL);
+	(void)usleep(50000);
+	(void)send(fd, retry + 20, sizeof(retry) - 20, MSG_NOSIGNAL);
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
+		origin_note(bytes, (size_t)n);
+		(void)send(fd, "second", 6, MSG_NOSIGNAL);
+	}
+}
+
+/* The first hello is good; then comes that, at once or when the server has asked for it. */
+static void second(uint16_t port, struct host *host, uint16_t server, const void *bytes, size_t len,
+		   bool at_once, enum koda_egress_reason reason)
+{
+	char text[4096];
+	char answer[64];
+	size_t first = real_hello(false, text, sizeof(text));
+	int fd = tunnel_to(port, "localhost", server);
+
+	origin_forget();
+	assert_true(first + len <= sizeof(text));
+	if (at_once) {
+		memcpy(text + first, bytes, len);
+		put(fd, text, first + len);
+	} else {
+		put(fd, text, first);
+	}
+	/* Who does not wait for the question is refused before it sees it. */
+	if (!at_once || reason == KODA_EGRESS_OK) {
+		get(fd, answer, 49);
+		assert_int_equal(answer[0], 22);
+	}
+	if (!at_once)
+		put(fd, bytes, len);
+	if (reason == KODA_EGRESS_OK) {
+		get(fd, answer, 6);
+		assert_memory_equal(answer, "second", 6);
+	} else {
+		(void)get_all(fd, text, sizeof(text), true);
+	}
+	(void)close(fd);
+	assert_int_equal(host_next(host).reason, reason);
+	assert_false(origin_saw("other.test"));
+	assert_false(origin_saw("\xfe\x0d\x00\x04"));
+}
+
+/* A second hello that names another host, or hides one. */
+static void test_second(void **state)
+{
+	static const uint8_t change[] = { 20, 3, 3, 0, 1, 1 };
+	static const uint8_t early[] = { 23, 3, 3, 0, 3, 'x', 'y', 'z' };
+	uint8_t hello[3][600];
+	size_t len[3] = { make_hello("localhost", false, hello[0], 512),
+			  make_hello("other.test", false, hello[1], 512),
+			  make_hello("localhost", true, hello[2], 512) };
+	static const enum koda_egress_reason reasons[] = { KODA_EGRESS_OK, KODA_EGRESS_SNI_MISMATCH,
+							   KODA_EGRESS_ECH };
+	struct server server;
+	struct host host;
+
+	(void)state;
+	server_start(&server, serve_retry, NULL);
+	host_start(&host, allow_one("localhost", server.port), NULL);
+	for (int at_once = 0; at_once < 2; at_once++)
+		for (int before = 0; before < 3; before++)
+			for (int i = 0; i < 3; i++) {
+				const void *what = before == 1 ? change : early;
+				size_t more = before == 0   ? 0
+					      : before == 1 ? sizeof(change)
+							    : sizeof(early);
+				uint8_t bytes[640];
+
+				memcpy(bytes, what, more);
+				memcpy(bytes + more, hello[i], len[i]);
+				second(host.port, &host, server.port, bytes, more + len[i], at_once,
+				       reasons[i]);
+			}
+	/* Nor anything else that a server might read one out of. */
+	second(host.port, &host, server.port, "\x15\x03\x03\0\2\1\0 other.test", 18, false,
+	       KODA_EGRESS_BAD_HELLO);
+	host_stop(&host);
+	server_stop(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tunnel),
 		cmocka_unit_test(test_terminated),
+		cmocka_unit_test(test_second),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);
