@@ -10,7 +10,6 @@
 #include "wire/report.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +18,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-/* Connections that wait for the proxy to be started. */
-#define BACKLOG 1024
 
 static struct {
 	pid_t pid;
@@ -32,30 +28,17 @@ static struct {
 /* T-33. On a port of the host's that the kernel chooses; who else finds it lacks the token. */
 static void open_way_out(const struct plan *plan, struct way_out *way)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	unsigned char random[KODA_TOKEN_BYTES];
-	socklen_t len = sizeof(address);
-	struct koda_op op;
-	size_t at = 0;
-	int fd;
 
 	memset(way, 0, sizeof(*way));
-	while (koda_ops_next(plan->bytes, &at, &op))
-		if (op.kind == KODA_OP_NET)
-			way->inside = (uint16_t)op.n1;
+	way->inside = koda_net_port(plan);
 	if (way->inside == 0)
 		return;
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		koda_stage2_fail("listen for the proxy", "", errno);
+	way->listener = koda_net_listen_at(&way->real);
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		koda_stage2_fail("make a token", "", errno);
 	for (size_t i = 0; i < sizeof(random); i++)
 		(void)snprintf(way->token + 2 * i, 3, "%02x", random[i]);
-	way->real = ntohs(address.sin_port);
-	way->listener = fd;
 }
 
 static void hand_way_out(const struct way_out *way)
