@@ -66,8 +66,12 @@ static int receive_fd(int socket)
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
 	int fd = -1;
+	ssize_t n;
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1)
+	n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	if (n < 0 && errno != ECONNRESET)
+		koda_stage2_fail("take the supervision over", "", errno);
+	if (n != 1)
 		return -1;
 	header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -113,9 +117,13 @@ static void take(int from_init, int ret_fds[GIVEN])
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
+	ssize_t n;
 
-	if (recvmsg(from_init, &message, MSG_CMSG_CLOEXEC) != 1)
+	n = recvmsg(from_init, &message, MSG_CMSG_CLOEXEC);
+	if (n == 0)
 		_exit(1);
+	if (n < 0)
+		koda_stage2_fail("take what the command needs", "", errno);
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
@@ -134,8 +142,9 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 	(void)close(KODA_STAGE2_LIFE_FD);
 	koda_command_begin();
 	koda_lock_filter(filters);
+	/* Init would take its end for the command's. */
 	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
-		_exit(1);
+		koda_stage2_fail("hand the supervision over", "", errno);
 	koda_family_count_others();
 	take(init, fds);
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -284,6 +293,8 @@ static void let_command_go(const struct plan *plan, const struct way_out *way, i
 
 	if (give(to_command, fds))
 		asked = receive_fd(to_command);
+	else if (errno != EPIPE && errno != ECONNRESET)
+		koda_stage2_fail("give the command what it needs", "", errno);
 	(void)close(to_command);
 	(void)close(ruleset);
 	if (asked < 0)
