@@ -10,7 +10,6 @@
 #include "wire/report.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +18,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-/* Connections that wait for the proxy to be started. */
-#define BACKLOG 1024
 
 static struct {
 	pid_t pid;
@@ -32,30 +28,17 @@ static struct {
 /* T-33. On a port of the host's that the kernel chooses; who else finds it lacks the token. */
 static void open_way_out(const struct plan *plan, struct way_out *way)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	unsigned char random[KODA_TOKEN_BYTES];
-	socklen_t len = sizeof(address);
-	struct koda_op op;
-	size_t at = 0;
-	int fd;
 
 	memset(way, 0, sizeof(*way));
-	while (koda_ops_next(plan->bytes, &at, &op))
-		if (op.kind == KODA_OP_NET)
-			way->inside = (uint16_t)op.n1;
+	way->inside = koda_net_port(plan);
 	if (way->inside == 0)
 		return;
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, BACKLOG) < 0 || getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-		koda_stage2_fail("listen for the proxy", "", errno);
+	way->listener = koda_net_listen_at(&way->real);
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		koda_stage2_fail("make a token", "", errno);
 	for (size_t i = 0; i < sizeof(random); i++)
 		(void)snprintf(way->token + 2 * i, 3, "%02x", random[i]);
-	way->real = ntohs(address.sin_port);
-	way->listener = fd;
 }
 
 static void hand_way_out(const struct way_out *way)
@@ -86,7 +69,7 @@ static int receive_fd(int socket)
 	int fd = -1;
 
 	if (n < 0 && errno != ECONNRESET)
-		koda_stage2_fail("hear of the command's process", "", errno);
+		koda_stage2_fail("take the supervision over", "", errno);
 	if (n != 1)
 		return -1;
 	header = CMSG_FIRSTHDR(&message);
@@ -133,9 +116,13 @@ static void take(int from_init, int ret_fds[GIVEN])
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
+	ssize_t n;
 
-	if (recvmsg(from_init, &message, MSG_CMSG_CLOEXEC) != 1)
+	n = recvmsg(from_init, &message, MSG_CMSG_CLOEXEC);
+	if (n == 0)
 		_exit(1);
+	if (n < 0)
+		koda_stage2_fail("take what the command needs", "", errno);
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
@@ -154,8 +141,9 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 	(void)close(KODA_STAGE2_LIFE_FD);
 	koda_command_begin();
 	koda_lock_filter(filters);
+	/* Init would take its end for the command's. */
 	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
-		koda_stage2_fail("hand over what the filters ask", "", errno);
+		koda_stage2_fail("hand the supervision over", "", errno);
 	koda_family_count_others();
 	take(init, fds);
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -308,7 +296,7 @@ static void let_command_go(const struct plan *plan, const struct way_out *way, i
 		end_all(true);
 	koda_broker_start(plan, asked, way);
 	/* From here on it runs beside us. It may be gone, and have told why. */
-	if (!give(to_command, fds) && errno != EPIPE)
+	if (!give(to_command, fds) && errno != EPIPE && errno != ECONNRESET)
 		koda_stage2_fail("give the command what it needs", "", errno);
 	(void)close(to_command);
 	(void)close(ruleset);

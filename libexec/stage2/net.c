@@ -35,25 +35,37 @@ void koda_net_make(void)
 	raise_loopback();
 }
 
+uint16_t koda_net_port(const struct plan *plan)
+{
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_NET)
+			return (uint16_t)op.n1;
+	return 0;
+}
+
+int koda_net_listen_at(uint16_t *port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(*port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0 ||
+	    (*port == 0 && getsockname(fd, (struct sockaddr *)&address, &len) < 0))
+		koda_stage2_fail("listen for the proxy", "", errno);
+	*port = ntohs(address.sin_port);
+	return fd;
+}
+
 /* T-33. The one way out begins here: a socket in this namespace that somebody outside accepts on.
  */
 int koda_net_listen(const struct plan *plan)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct koda_op op = { .kind = KODA_OP_COUNT };
-	size_t at = 0;
-	int fd;
+	uint16_t port = koda_net_port(plan);
 
-	while (op.kind != KODA_OP_NET)
-		if (!koda_ops_next(plan->bytes, &at, &op))
-			return -1;
-	if (op.n1 == 0)
-		return -1;
-	address.sin_port = htons((uint16_t)op.n1);
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
-		koda_stage2_fail("listen for the proxy", "", errno);
-	return fd;
+	return port == 0 ? -1 : koda_net_listen_at(&port);
 }

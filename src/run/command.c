@@ -104,6 +104,7 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
+	command->grants = (struct koda_grants)KODA_GRANTS_INIT;
 	command->sandbox = sandbox;
 	command->started_ns = koda_clock_now();
 	command->on_event = sandbox->on_event;
@@ -121,6 +122,7 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->rules = koda_rules_share(sandbox->rules);
 	command->reader = (struct koda_reader){ .rules = command->rules,
 						.cwd = command->cwd,
+						.grants = &command->grants,
 						.found = koda_command_note,
 						.ctx = command };
 	return command;
@@ -188,6 +190,8 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	if (r == KODA_OK)
+		r = koda_grants_take(&command->grants, &plan, err);
 	command->unneeded = koda_admit_unneeded(&plan);
 	if (r == KODA_OK)
 		r = koda_sandbox_admit(sandbox, &plan, err);
@@ -338,6 +342,7 @@ void koda_command_free(struct koda_command *command)
 	koda_terminal_close(&command->terminal);
 	koda_member_remove(command->member, 0);
 	koda_violations_clear(&command->violations);
+	koda_grants_clear(&command->grants);
 	koda_rules_free(command->rules);
 	free(command->text);
 	free(command->cwd);

@@ -8,6 +8,7 @@
 #include "run/admit.h"
 #include "run/backend.h"
 #include "run/egress.h"
+#include "run/grants.h"
 #include "run/relay.h"
 #include "run/site.h"
 #include "run/terminal.h"
@@ -60,6 +61,7 @@ struct koda_command {
 	struct koda_rules *rules;              /* shared with the sandbox */
 	struct koda_violations violations;
 	struct koda_reader reader; /* of the command's error stream */
+	struct koda_grants grants; /* that its messages are held against; none with a view */
 	char *text;                /* owned; the command as events show it */
 	char *cwd;                 /* owned */
 	koda_event_fn *on_event;   /* may be NULL */

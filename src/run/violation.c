@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/show.h"
+#include "run/grants.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,6 +189,22 @@ static bool tells_of_write(struct koda_span word)
 	return false;
 }
 
+/* Of a name that comes or goes, which is a matter of the directory? */
+static bool tells_of_move(struct koda_span line)
+{
+	static const char *const stems[] = { "delete", "link",  "mkdir", "mov",
+					     "remov",  "renam", "unlink" };
+	struct koda_span word;
+	bool quoted;
+
+	while (next_word(&line, &word, &quoted))
+		for (size_t i = 0; !quoted && i < KODA_ARRAY_LEN(stems); i++)
+			if (word.len >= strlen(stems[i]) &&
+			    memcmp(word.ptr, stems[i], strlen(stems[i])) == 0)
+				return true;
+	return false;
+}
+
 static size_t count_of_write(struct koda_span line)
 {
 	struct koda_span word;
@@ -214,7 +231,7 @@ static bool is_missing(const char *path)
 }
 
 /* Do the rules deny it? */
-static bool is_denied(const struct koda_reader *reader, const char *path, enum act act,
+static bool is_denied(const struct koda_reader *reader, const char *path, enum act act, bool moves,
 		      struct koda_noted *noted, struct koda_verdict *ret_verdict)
 {
 	*ret_verdict = koda_rules_read(reader->rules, path, strlen(path));
@@ -223,7 +240,11 @@ static bool is_denied(const struct koda_reader *reader, const char *path, enum a
 		return true;
 	*ret_verdict = koda_rules_write(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_WRITE;
-	return ret_verdict->answer == KODA_DENY && (act != ACT_UNSURE || is_missing(path));
+	if (ret_verdict->answer == KODA_DENY)
+		return act != ACT_UNSURE || is_missing(path);
+	return reader->grants && act != ACT_WRITE &&
+	       koda_grants_refuse(reader->grants, path, moves || is_missing(path)) &&
+	       (act != ACT_UNSURE || is_missing(path));
 }
 
 /* A whole line of an error stream. */
@@ -238,10 +259,12 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 	enum act act;
 	size_t telling;
 	bool quoted;
+	bool moves;
 
 	if (!find_refusal(line, &before, &act))
 		return;
 	telling = count_of_write(line);
+	moves = tells_of_move(before);
 	while (next_word(&rest, &word, &quoted)) {
 		koda_auto_free char *path = NULL;
 		enum act meant = act;
@@ -254,11 +277,14 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 		if (act == ACT_UNSURE && telling > (!quoted && tells_of_write(word)))
 			meant = ACT_ANY;
 		path = to_path(word, reader->cwd);
-		if (!path || !is_denied(reader, path, meant, &noted, &verdict))
+		if (!path || !is_denied(reader, path, meant, moves, &noted, &verdict))
 			continue;
-		(void)snprintf(rule, sizeof(rule), "%s%s%.*s", koda_why_name(verdict.why),
-			       verdict.rule.len ? " " : "", (int)verdict.rule.len,
-			       verdict.rule.len ? verdict.rule.ptr : "");
+		if (verdict.answer == KODA_DENY)
+			(void)snprintf(rule, sizeof(rule), "%s%s%.*s", koda_why_name(verdict.why),
+				       verdict.rule.len ? " " : "", (int)verdict.rule.len,
+				       verdict.rule.len ? verdict.rule.ptr : "");
+		else
+			(void)snprintf(rule, sizeof(rule), "backend landlock");
 		noted.target = path;
 		noted.rule = rule;
 		reader->found(reader->ctx, &noted);

@@ -2,7 +2,7 @@
 /*
  * Denials that are known of, each once. Some are told by whoever refused; what the kernel refuses
  * nobody tells, so the command's error messages are read as well. A message is only a hint: it
- * counts if the rules deny what it speaks of.
+ * counts if the rules, or what Landlock alone was made to refuse, deny what it speaks of.
  */
 #ifndef KODA_RUN_VIOLATION_H
 #define KODA_RUN_VIOLATION_H
@@ -12,6 +12,8 @@
 
 #include <koda/event.h>
 #include <koda/rules.h>
+
+struct koda_grants;
 
 #define KODA_VIOLATIONS_MAX 100
 
@@ -38,8 +40,9 @@ KODA_CHECK int koda_violations_print(const struct koda_violations *violations,
 
 /* Reads an error stream as it passes. */
 struct koda_reader {
-	const struct koda_rules *rules; /* borrowed */
-	const char *cwd;                /* borrowed; what relative names in messages start from */
+	const struct koda_rules *rules;   /* borrowed */
+	const char *cwd;                  /* borrowed; what relative names in messages start from */
+	const struct koda_grants *grants; /* borrowed; what is refused besides; NULL: nothing */
 	void (*found)(void *ctx, const struct koda_noted *noted); /* all in noted is borrowed */
 	void *ctx;
 	char line[4096]; /* as much of the current line as fits */

@@ -89,15 +89,21 @@ static int plan_with(const struct koda_command_options *options, void **ret, str
 
 static int plan_shell(void **ret, struct koda_error *err)
 {
-	return plan_with(&(struct koda_command_options){ .shell = "true" }, ret, err);
+	return plan_with(
+		&(struct koda_command_options){ .size = sizeof(struct koda_command_options),
+						.shell = "true" },
+		ret, err);
 }
 
 static int plan_program(void **ret, struct koda_error *err)
 {
 	static const char *const argv[] = { "printf", "%s", "a\nb", NULL };
 
-	return plan_with(&(struct koda_command_options){ .argv = argv, .max_processes = 7 }, ret,
-			 err);
+	return plan_with(
+		&(struct koda_command_options){ .size = sizeof(struct koda_command_options),
+						.argv = argv,
+						.max_processes = 7 },
+		ret, err);
 }
 
 /* Other programs' sockets come and go. */

