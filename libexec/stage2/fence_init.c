@@ -130,13 +130,14 @@ static void take(int from_init, int ret_fds[GIVEN])
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
+	ssize_t n = recvmsg(from_init, &message, MSG_CMSG_CLOEXEC);
 
-	if (recvmsg(from_init, &message, MSG_CMSG_CLOEXEC) != 1)
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		_exit(1);
-	header = CMSG_FIRSTHDR(&message);
+	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
-		koda_stage2_fail("take what the command needs", "", 0);
+		koda_stage2_fail("take what the command needs", "", n < 0 ? errno : 0);
 	memcpy(ret_fds, CMSG_DATA(header), GIVEN * sizeof(int));
 }
 
@@ -152,7 +153,7 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 	koda_command_begin();
 	koda_lock_filter(filters);
 	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
-		_exit(1);
+		koda_stage2_fail("hand the supervision over", "", errno);
 	koda_family_count_others();
 	take(init, fds);
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -253,8 +254,10 @@ static void wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 	do {
 		n = read(guardian_fd, ret_word, len);
 	} while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)len)
+	if (n != (ssize_t)len) {
+		koda_scratch_remove();
 		_exit(1);
+	}
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
@@ -286,7 +289,7 @@ static int start_command(void)
 	(void)close(pair[1]);
 	/* Only read where there is a group to move it to. */
 	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0)
-		_exit(1);
+		koda_stage2_fail("the guardian is gone", "", errno);
 	return pair[0];
 }
 
@@ -346,8 +349,8 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	open_way_out(&plan, &way);
 	koda_terminal_open(&plan);
 	ruleset = koda_lock_rules(&plan);
-	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
 	koda_scratch_adopt(&plan);
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
 	koda_lock_late_rules(&plan, ruleset);
 	let_command_go(&plan, &way, ruleset, to_command);
 	hand_way_out(&way);
