@@ -116,17 +116,14 @@ static void take(int from_init, int ret_fds[GIVEN])
 				  .msg_control = control.space,
 				  .msg_controllen = sizeof(control.space) };
 	const struct cmsghdr *header;
-	ssize_t n;
+	ssize_t n = recvmsg(from_init, &message, MSG_CMSG_CLOEXEC);
 
-	n = recvmsg(from_init, &message, MSG_CMSG_CLOEXEC);
-	if (n == 0)
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		_exit(1);
-	if (n < 0)
-		koda_stage2_fail("take what the command needs", "", errno);
-	header = CMSG_FIRSTHDR(&message);
+	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_RIGHTS ||
 	    header->cmsg_len != CMSG_LEN(GIVEN * sizeof(int)))
-		koda_stage2_fail("take what the command needs", "", 0);
+		koda_stage2_fail("take what the command needs", "", n < 0 ? errno : 0);
 	memcpy(ret_fds, CMSG_DATA(header), GIVEN * sizeof(int));
 }
 
@@ -237,8 +234,8 @@ static _Noreturn void serve(int signals, int guardian_fd)
 }
 
 /* First a byte says that there is a plan, then a struct go that the guardian has made the temporary
- * directory. False: it is gone. */
-static bool wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
+ * directory. Or it is gone, perhaps with the directory made. */
+static void wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 {
 	ssize_t n;
 
@@ -247,7 +244,10 @@ static bool wait_for_guardian(int guardian_fd, void *ret_word, size_t len)
 	do {
 		n = read(guardian_fd, ret_word, len);
 	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-	return n == (ssize_t)len;
+	if (n != (ssize_t)len) {
+		koda_scratch_remove();
+		_exit(1);
+	}
 }
 
 /* Only who has privileges can give up the right to have them; others never get any. */
@@ -282,7 +282,7 @@ static int start_command(void)
 	(void)close(pair[1]);
 	/* Only read where there is a group to move it to. */
 	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0)
-		_exit(1);
+		koda_stage2_fail("the guardian is gone", "", errno);
 	return pair[0];
 }
 
@@ -337,20 +337,14 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	tidy_descriptors(guardian_fd);
 	to_command = start_command();
 	signals = watch_signals();
-	if (!wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned)))
-		_exit(1);
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
 	/* The guardian is still making the temporary directory. */
 	plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	open_way_out(&plan, &way);
 	koda_terminal_open(&plan);
 	ruleset = koda_lock_rules(&plan);
-	if (!wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go))) {
-		/* It may have made the directory, and not have come to say so. */
-		koda_scratch_adopt(&plan);
-		koda_scratch_remove();
-		_exit(1);
-	}
 	koda_scratch_adopt(&plan);
+	wait_for_guardian(KODA_STAGE2_LIFE_FD, &go, sizeof(go));
 	koda_lock_late_rules(&plan, ruleset);
 	let_command_go(&plan, &way, ruleset, to_command);
 	hand_way_out(&way);

@@ -222,7 +222,12 @@ static _Noreturn void sweep(void)
 
 void koda_sweep_for(const struct plan *plan)
 {
-	swept = plan;
+	struct koda_op op;
+	size_t at = 0;
+
+	while (koda_ops_next(plan->bytes, &at, &op))
+		if (op.kind == KODA_OP_SCRATCH || op.kind == KODA_OP_OVERLAY)
+			swept = plan; /* else there is nowhere to look */
 }
 
 void koda_sweep_start(void)

@@ -6,6 +6,7 @@
  *
  *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints what nobody noticed
  *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary); prints what happened
+ *   mutate fence KIND PATH ROOT HOME PROBE ACTS   the same without namespaces
  *
  * KODA_STAGE2 is the launcher. ACTS is a file of lines for `probe each`.
  */
@@ -32,6 +33,8 @@ struct bench {
 	struct koda_plan plan;
 	const char *acts;
 	const char *launcher;
+	bool fenced;
+	bool early; /* the filters that go ahead of the plan are as changed as the plan's */
 };
 
 static _Noreturn void give_up(const char *what, const struct koda_error *err)
@@ -85,7 +88,10 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 						      .trust = KODA_TRUST_AUTO,
 						      .root = root,
 						      .policy = policy,
-						      .host_env = env };
+						      .host_env = env,
+						      .backend = bench->fenced
+									 ? KODA_BACKEND_LANDLOCK
+									 : KODA_BACKEND_NATIVE };
 	const struct koda_command_options command = { .size = sizeof(command), .argv = argv };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err;
@@ -104,8 +110,8 @@ struct change {
 	const struct koda_op *more;
 };
 
-/* The plan with a change, as a sealed file. */
-static int seal(const struct bench *bench, const struct change *change)
+/* The plan with a change, or only its filters, as a sealed file. */
+static int seal(const struct bench *bench, const struct change *change, bool filters)
 {
 	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
 	koda_auto_plan struct koda_plan changed = KODA_PLAN_INIT;
@@ -114,12 +120,13 @@ static int seal(const struct bench *bench, const struct change *change)
 	int r = KODA_OK;
 
 	for (size_t i = 0; i < bench->plan.count && r == KODA_OK; i++)
-		if (i != change->at || change->instead)
+		if ((i != change->at || change->instead) &&
+		    (!filters || bench->plan.lines[i].op.kind == KODA_OP_FILTER))
 			r = koda_plan_add(&changed,
 					  i == change->at ? change->instead
 							  : &bench->plan.lines[i].op,
 					  NULL, &err);
-	if (r == KODA_OK && change->more)
+	if (r == KODA_OK && change->more && !filters)
 		r = koda_plan_add(&changed, change->more, NULL, &err);
 	if (r == KODA_OK)
 		r = koda_plan_encode(&changed, &bytes, &err);
@@ -130,10 +137,12 @@ static int seal(const struct bench *bench, const struct change *change)
 	return fd;
 }
 
-static void launch(const struct bench *bench, int plan, int out, int status_end, int life_end)
+static void launch(const struct bench *bench, int plan, int filters, int out, int status_end,
+		   int life_end)
 {
 	static char name[] = "koda-sandbox-stage2";
-	char *const argv[] = { name, NULL };
+	static char mode[] = KODA_STAGE2_LANDLOCK;
+	char *const argv[] = { name, bench->fenced ? mode : NULL, NULL };
 	char *const envp[] = { NULL };
 	koda_auto_fd int acts = open(bench->acts, O_RDONLY | O_CLOEXEC);
 	koda_auto_fd int err_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -144,6 +153,7 @@ static void launch(const struct bench *bench, int plan, int out, int status_end,
 		{ plan, KODA_STAGE2_PLAN_FD },
 		{ status_end, KODA_STAGE2_STATUS_FD },
 		{ life_end, KODA_STAGE2_LIFE_FD },
+		{ filters, KODA_STAGE2_FILTERS_FD },
 	};
 	koda_auto_proc struct koda_proc guardian = KODA_PROC_INIT;
 	struct koda_exit how;
@@ -172,7 +182,9 @@ static struct koda_report last_report(int status)
 /* What the probe said, or the launcher's report if it refused; owned by the caller. */
 static char *run(const struct bench *bench, const struct change *change)
 {
-	koda_auto_fd int plan = seal(bench, change);
+	const struct change unchanged = { .at = NONE };
+	koda_auto_fd int plan = seal(bench, change, false);
+	koda_auto_fd int filters = seal(bench, bench->early ? change : &unchanged, true);
 	koda_auto_fd int out = memfd_create("answers", MFD_CLOEXEC);
 	koda_auto_fd int status = -1;
 	koda_auto_fd int status_end = -1;
@@ -189,7 +201,7 @@ static char *run(const struct bench *bench, const struct change *change)
 		give_up("make pipes", &err);
 	if (write(life, &go, 1) != 1)
 		give_up("send the plan", &err);
-	launch(bench, plan, out, status_end, life_end);
+	launch(bench, plan, filters, out, status_end, life_end);
 	koda_fd_close(&status_end);
 	report = last_report(status);
 	(void)lseek(out, 0, SEEK_SET);
@@ -322,7 +334,7 @@ static int add_one(const struct bench *bench, const char *kind, const char *path
 
 	if (strcmp(kind, koda_op_name(KODA_OP_DENIED_WRITE)) == 0)
 		more.kind = KODA_OP_DENIED_WRITE;
-	if (strcmp(kind, koda_op_name(KODA_OP_FILTER)) == 0)
+	if (strcmp(kind, koda_op_name(KODA_OP_FILTER)) == 0 || bench->early)
 		change = (struct change){ .at = 0, .instead = &lax };
 	while (change.instead && bench->plan.lines[change.at].op.kind != KODA_OP_FILTER)
 		change.at++;
@@ -336,7 +348,8 @@ int main(int argc, char **argv)
 {
 	struct bench bench = { .plan = KODA_PLAN_INIT, .launcher = getenv("KODA_STAGE2") };
 	bool all = argc == 6 && strcmp(argv[1], "all") == 0;
-	bool with = argc == 8 && strcmp(argv[1], "with") == 0;
+	bool fence = argc == 8 && strcmp(argv[1], "fence") == 0;
+	bool with = fence || (argc == 8 && strcmp(argv[1], "with") == 0);
 	char **place = argv + (with ? 4 : 2);
 	char *said;
 	int status;
@@ -344,12 +357,14 @@ int main(int argc, char **argv)
 	if (!bench.launcher || (!all && !with))
 		return 2;
 	bench.acts = place[3];
+	bench.fenced = fence;
 	make_plan(&bench, place[0], place[1], place[2]);
 	said = run(&bench, &(struct change){ .at = NONE });
 	if (strncmp(said, "refused:", 8) == 0 || !said[0]) {
 		(void)fprintf(stderr, "mutate: the whole plan fails: %s\n", said);
 		return 2;
 	}
+	bench.early = with && strcmp(argv[2], "early-filter") == 0;
 	if (all)
 		status = drop_each(&bench, said) | weaken_each(&bench, said);
 	else

@@ -111,3 +111,30 @@ print("fine")' "$KODA_BIN"
 	echo "$output"
 	[[ $status -eq 0 && $output == ran ]]
 }
+
+# with KIND PATH: a run whose plan has one canary more, or a filter that lets everything pass.
+with() {
+	run "$KODA_MUTATE" fence "$1" "$2" "$project" "$HOME" "$KODA_PROBE" "$BATS_TEST_TMPDIR/acts"
+	[[ $status -eq 0 ]] || { echo "$output"; false; }
+}
+
+@test "T-27: a protection that was asked for but is not there" {
+	: "${KODA_MUTATE:?set KODA_MUTATE to tests/security/mutate}"
+	mkdir -p veiled/hole closed
+	echo secret >secret
+	printf 'open-read\tfile\n' >"$BATS_TEST_TMPDIR/acts"
+	with denied-read "$project/file"
+	[[ $output == 'refused: self-check: reading is possible at'* ]] || { echo "$output"; false; }
+	with denied-write "$project/veiled/hole"
+	[[ $output == ok* ]] || { echo "$output"; false; }
+	# Filters go ahead of the plan: they must be the plan's, and must be good.
+	with filter ''
+	[[ $output == 'refused: the plan has other filters than were installed'* ]] ||
+		{ echo "$output"; false; }
+	with early-filter ''
+	[[ $output == 'refused: self-check: the system-call filter does not answer'* ]] ||
+		{ echo "$output"; false; }
+	# Twin: one more that holds.
+	with denied-read "$project/secret"
+	[[ $output == ok* ]] || { echo "$output"; false; }
+}
