@@ -16,8 +16,8 @@
 #define KODA_STAGE2_STATUS_FD 4 /* reports go here */
 #define KODA_STAGE2_LIFE_FD   5 /* messages of one byte, below; its end ends everything */
 
-/* The launcher's argument where there are no namespaces, and a descriptor more: the filters that the
- * plan will have, in the form of a plan, to be installed while the rest of it is made. */
+/* The launcher's argument where there are no namespaces, and a descriptor more: the filters that
+ * the plan will have, in the form of a plan, to be installed while the rest of it is made. */
 #define KODA_STAGE2_LANDLOCK   "landlock"
 #define KODA_STAGE2_FILTERS_FD 6
 
