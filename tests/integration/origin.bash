@@ -43,6 +43,30 @@ end_origin() {
 	fi
 }
 
+# make_index: /simple/ of the origin is an index of Python packages, with one: hello.
+make_index() {
+	mkdir -p "$origin/www/simple/hello"
+	python3 - "$origin/www/simple/hello" <<-'EOF'
+		import sys, zipfile
+		with zipfile.ZipFile(sys.argv[1] + "/hello-1.0-py3-none-any.whl", "w") as z:
+		    z.writestr("hello.py", "print('hello from the wheel')\n")
+		    z.writestr("hello-1.0.dist-info/METADATA",
+		               "Metadata-Version: 2.1\nName: hello\nVersion: 1.0\n")
+		    z.writestr("hello-1.0.dist-info/WHEEL",
+		               "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+		    z.writestr("hello-1.0.dist-info/RECORD", "")
+	EOF
+	echo '<a href="hello-1.0-py3-none-any.whl">hello-1.0-py3-none-any.whl</a>' \
+		>"$origin/www/simple/hello/index.html"
+}
+
+# make_registry: /npm/ of the origin is a registry that knows one package: hello.
+make_registry() {
+	mkdir -p "$origin/www/npm"
+	printf '%s' '{"name":"hello","dist-tags":{"latest":"1.2.3"},"versions":{"1.2.3":{"name":"hello",
+		"version":"1.2.3","dist":{"tarball":"http://listed.test/x.tgz"}}}}' >"$origin/www/npm/hello"
+}
+
 # allow_listed [STATEMENT]: a policy like that of auto, which allows listed.test on the origin's
 # ports; changed by Python over d.
 allow_listed() {

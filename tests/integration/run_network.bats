@@ -148,19 +148,7 @@ except requests.exceptions.ProxyError as error:
 		echo '# pip is not installed' >&3
 		return 0
 	fi
-	mkdir -p "$origin/www/simple/hello"
-	python3 - "$origin/www/simple/hello" <<-'EOF'
-		import sys, zipfile
-		with zipfile.ZipFile(sys.argv[1] + "/hello-1.0-py3-none-any.whl", "w") as z:
-		    z.writestr("hello.py", "print('hello from the wheel')\n")
-		    z.writestr("hello-1.0.dist-info/METADATA",
-		               "Metadata-Version: 2.1\nName: hello\nVersion: 1.0\n")
-		    z.writestr("hello-1.0.dist-info/WHEEL",
-		               "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-		    z.writestr("hello-1.0.dist-info/RECORD", "")
-	EOF
-	echo '<a href="hello-1.0-py3-none-any.whl">hello-1.0-py3-none-any.whl</a>' \
-		>"$origin/www/simple/hello/index.html"
+	make_index
 	gets 'hello from the wheel' -c 'python3 -m pip download -q --no-cache-dir --cert ca.pem \
 		--disable-pip-version-check --index-url "https://listed.test:'"$https"'/simple/" hello &&
 		PYTHONPATH=$PWD/hello-1.0-py3-none-any.whl python3 -m hello'
@@ -171,9 +159,7 @@ except requests.exceptions.ProxyError as error:
 
 @test "npm: a package from a registry" {
 	installed npm || return 0
-	mkdir -p "$origin/www/npm"
-	printf '%s' '{"name":"hello","dist-tags":{"latest":"1.2.3"},"versions":{"1.2.3":{"name":"hello",
-		"version":"1.2.3","dist":{"tarball":"http://listed.test/x.tgz"}}}}' >"$origin/www/npm/hello"
+	make_registry
 	gets 1.2.3 npm --cache /tmp/npm --registry "http://listed.test:$http/npm/" view hello version
 	is_told 403 npm --cache /tmp/npm --registry "http://other.test:$http/npm/" view hello version
 	[[ $status -eq 1 ]]

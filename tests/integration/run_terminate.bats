@@ -76,6 +76,37 @@ http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, hea
 	fi
 }
 
+@test "pip and npm fetch packages, and each request is an event" {
+	local python
+	terminate "$site/site.pem"
+	make_index
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import pip' 2>/dev/null || continue
+		rm -f hello-1.0-py3-none-any.whl
+		gets 'hello from the wheel' sh -c '"$0" -m pip download -q --no-cache-dir --retries 0 \
+			--disable-pip-version-check --index-url "https://listed.test:'"$https"'/simple/" hello &&
+			PYTHONPATH=$PWD/hello-1.0-py3-none-any.whl "$0" -m hello' "$python"
+		event 'e.get("path") == "/simple/hello/" and e["verdict"] == "allow"'
+		event 'e.get("path") == "/simple/hello/hello-1.0-py3-none-any.whl"'
+	done
+	# The twin: who is not told about the authority does not trust it.
+	if python3 -c 'import pip' 2>/dev/null; then
+		client sh -c 'unset REQUESTS_CA_BUNDLE CURL_CA_BUNDLE SSL_CERT_FILE; exec "$@"' sh \
+			python3 -m pip download -d other --no-cache-dir --retries 0 \
+			--disable-pip-version-check --index-url "https://listed.test:$https/simple/" hello
+		[[ $status -eq 1 && ! -e other/hello-1.0-py3-none-any.whl ]]
+	fi
+	command -v npm >/dev/null || return 0
+	make_registry
+	# A file that npm's own configuration names would be the only one it trusts.
+	local npm=(npm --globalconfig /none/g --userconfig /none/u --cache /tmp/npm --fetch-retries 0
+		--registry "https://listed.test:$https/npm/" view hello version)
+	gets 1.2.3 "${npm[@]}"
+	event 'e.get("path") == "/npm/hello" and e["method"] == "GET"'
+	client sh -c 'unset NODE_EXTRA_CA_CERTS SSL_CERT_FILE; exec "$@"' sh "${npm[@]}"
+	[[ $status -ne 0 && $stdout != *1.2.3* ]]
+}
+
 @test "--opaque leaves a host alone: its own certificate is what a client sees" {
 	terminate "$site/site.pem"
 	cp -- "$origin/ca.pem" ca.pem
