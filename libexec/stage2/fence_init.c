@@ -280,9 +280,11 @@ static int start_command(void)
 		become_command(&filters, pair[1], bounded);
 	}
 	(void)close(pair[1]);
-	/* Only read where there is a group to move it to. */
-	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0)
-		koda_stage2_fail("the guardian is gone", "", errno);
+	/* Only read where there is a group to move it to. If the guardian is gone, what it said
+	 * before tells what there is to clean up. */
+	if (send(KODA_STAGE2_LIFE_FD, &command.pid, sizeof(command.pid), MSG_NOSIGNAL) < 0 &&
+	    errno != EPIPE && errno != ECONNRESET)
+		koda_stage2_fail("tell the guardian of the command", "", errno);
 	return pair[0];
 }
 

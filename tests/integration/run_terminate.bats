@@ -98,10 +98,12 @@ http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, hea
 	fi
 	command -v npm >/dev/null || return 0
 	make_registry
-	gets 1.2.3 npm --cache /tmp/npm --registry "https://listed.test:$https/npm/" view hello version
+	# A file that npm's own configuration names would be the only one it trusts.
+	local npm=(npm --globalconfig /none/g --userconfig /none/u --cache /tmp/npm --fetch-retries 0
+		--registry "https://listed.test:$https/npm/" view hello version)
+	gets 1.2.3 "${npm[@]}"
 	event 'e.get("path") == "/npm/hello" and e["method"] == "GET"'
-	client sh -c 'unset NODE_EXTRA_CA_CERTS SSL_CERT_FILE; exec "$@"' sh \
-		npm --cache /tmp/npm --fetch-retries 0 --registry "https://listed.test:$https/npm/" view hello version
+	client sh -c 'unset NODE_EXTRA_CA_CERTS SSL_CERT_FILE; exec "$@"' sh "${npm[@]}"
 	[[ $status -ne 0 && $stdout != *1.2.3* ]]
 }
 
