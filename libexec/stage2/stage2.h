@@ -121,6 +121,10 @@ bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The network namespace (net.c), with nothing but a loopback device. */
 void koda_net_make(void);
+/* The same by a process of its own, from begin to join; until then no descriptor may be closed that
+ * is not one's own. */
+void koda_net_begin(void);
+void koda_net_join(void);
 /* The socket on which the way out begins; -1: there is none. */
 int koda_net_listen(const struct plan *plan);
 
