@@ -101,11 +101,13 @@ static struct go make_view(struct plan *ret_plan, uid_t user, gid_t group)
 {
 	struct go go;
 
+	koda_net_begin();
 	koda_view_prepare(true); /* the guardian has something to do meanwhile */
 	go = wait_for_guardian();
 	*ret_plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
 	koda_view_begin(ret_plan);
 	koda_view_build(ret_plan, &go);
+	koda_net_join();
 	if (syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0)
 		koda_stage2_fail("close descriptors", "", errno);
 	koda_check_remember_view();

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The network namespace. Making one takes the kernel longer than all the others together, so init
- * makes it last of what needs no plan, while the runner is still making that.
+ * makes it last of what needs no plan, while the runner is still making that. Where bubblewrap has
+ * made the others there is a plan by then, and another process makes it meanwhile.
  */
 #include "stage2.h"
 
 #include "sys.h"
+#include "wire/report.h"
 
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 /* Connections that wait for the proxy to be started. */
 #define BACKLOG 1024
@@ -59,6 +63,44 @@ int koda_net_listen_at(uint16_t *port)
 		koda_stage2_fail("listen for the proxy", "", errno);
 	*port = ntohs(address.sin_port);
 	return fd;
+}
+
+static int place; /* in which the other process finds /proc, and leaves the namespace */
+static pid_t maker;
+
+/* It shares the table of descriptors, and nothing else. */
+void koda_net_begin(void)
+{
+	int fd;
+
+	place = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (place < 0)
+		koda_stage2_fail("open", "/proc", errno);
+	maker = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	if (maker < 0)
+		koda_stage2_fail("start a process for the network", "", errno);
+	if (maker > 0)
+		return;
+	koda_net_make();
+	fd = openat(place, "self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || dup3(fd, place, O_CLOEXEC) < 0)
+		koda_stage2_fail("hand the network over", "", errno);
+	(void)close(fd);
+	_exit(0);
+}
+
+void koda_net_join(void)
+{
+	int status = 0;
+
+	while (waitpid(maker, &status, 0) < 0)
+		if (errno != EINTR)
+			koda_stage2_fail("wait for the network", "", errno);
+	if (status != 0)
+		_exit(KODA_STAGE2_FAILED); /* it has said why */
+	if (setns(place, CLONE_NEWNET) < 0)
+		koda_stage2_fail("enter the network namespace", "", errno);
+	(void)close(place);
 }
 
 /* T-33. The one way out begins here: a socket in this namespace that somebody outside accepts on.

@@ -140,6 +140,10 @@ bool koda_user_try_seclude(uid_t uid, gid_t gid);
 
 /* The network namespace (net.c), with nothing but a loopback device. */
 void koda_net_make(void);
+/* The same by a process of its own, from begin to join; until then no descriptor may be closed that
+ * is not one's own. */
+void koda_net_begin(void);
+void koda_net_join(void);
 /* Where the command looks for the way out; 0: there is none. */
 uint16_t koda_net_port(const struct plan *plan);
 /* Listens on the loopback device, at *port or, if that is 0, at one that the kernel chooses. */

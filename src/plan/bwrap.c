@@ -280,11 +280,17 @@ int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divide
 static void put_frame(struct writer *w)
 {
 	/* The first process inside is ours and reaps; it has no parent there to outlive. */
-	static const char *const frame[] = {
-		"--unshare-user", "--unshare-pid",     "--unshare-net", "--unshare-ipc",
-		"--unshare-uts",  "--unshare-cgroup",  "--hostname",    "koda",
-		"--as-pid-1",     "--die-with-parent", "--chdir",       "/"
-	};
+	static const char *const frame[] = { "--unshare-user",
+					     "--unshare-pid",
+					     "--unshare-ipc",
+					     "--unshare-uts",
+					     "--unshare-cgroup",
+					     "--hostname",
+					     "koda",
+					     "--as-pid-1",
+					     "--die-with-parent",
+					     "--chdir",
+					     "/" };
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(frame); i++)
 		put(w, frame[i]);
@@ -295,8 +301,9 @@ int koda_bwrap_start(struct koda_buf *out, struct koda_error *err)
 	struct writer w = { .out = out };
 
 	put_frame(&w);
-	/* With its devices, of which the launcher takes the harmless ones. Nobody but bubblewrap
-	 * may mount the /proc of its namespace of processes. */
+	/* The network's namespace takes longest; the launcher makes it while it does other things.
+	 * The tree has its devices, of which the launcher takes the harmless ones. Nobody but
+	 * bubblewrap may mount the /proc of its namespace of processes. */
 	put_bind(&w, "--dev-bind", "/");
 	put(&w, "--proc");
 	put(&w, "/proc");
@@ -312,6 +319,7 @@ int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out, struc
 				 "bubblewrap has no words for a plan of the backend landlock; plan "
 				 "for another");
 	put_frame(&w);
+	put(&w, "--unshare-net");
 	put_bind(&w, "--ro-bind", "/");
 	for (size_t i = 0; i < divided->count; i++)
 		put_op(&w, i);

@@ -12,8 +12,8 @@
 
 #define KODA_BWRAP_ARGS_MAX ((size_t)16 << 20)
 
-/* Appends the arguments that need no plan, each with its NUL: the namespaces, in them the host's
- * tree as it is, and a /proc. Fails: NOMEM. */
+/* Appends the arguments that need no plan, each with its NUL: the namespaces but for the network's,
+ * in them the host's tree as it is, and a /proc. Fails: NOMEM. */
 KODA_CHECK int koda_bwrap_start(struct koda_buf *out, struct koda_error *err);
 
 /* The plan with KODA_OP_ONLY_INSIDE where it belongs. The texts stay plan's; only
