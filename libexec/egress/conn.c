@@ -112,7 +112,9 @@ static void reset(const struct koda_watch *watch)
 
 void koda_conn_break(struct koda_conn *conn)
 {
-	reset(&conn->client);
+	/* Whoever is gone has no use for it. */
+	if (!conn->client_gone)
+		reset(&conn->client);
 	reset(&conn->origin);
 	koda_conn_end(conn);
 }

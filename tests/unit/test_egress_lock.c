@@ -20,6 +20,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* Then memory cannot be limited. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 static char scratch[64];
 
 /* 0: it worked. */
@@ -174,9 +181,7 @@ static const struct attempt attempts[] = {
 	{ "change a mode", change_mode, false },
 	{ "trace", become_traced, false },
 	{ "choose who is signalled", choose_owner, false },
-#if !defined(__SANITIZE_ADDRESS__) /* there it cannot be limited */
-	{ "use much memory", use_memory, false },
-#endif
+	{ "use much memory", use_memory, SANITIZED },
 	{ "use some memory", use_some_memory, true },
 	{ "copy a descriptor", copy_socket, true },
 	{ "resolve localhost", find_localhost, true },
