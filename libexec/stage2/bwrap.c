@@ -277,33 +277,22 @@ static struct met meet(const struct started *started, const struct plan *plan)
 	return met;
 }
 
-/* Passes signals on until the lifeline or the first process inside ends. */
+/* The first process inside passes them on; but it may be waiting for something itself. */
+static bool pass(int pidfd, int bond, unsigned char number)
+{
+	(void)pidfd;
+	if (number != SIGKILL)
+		(void)!send(bond, &number, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return number != SIGKILL;
+}
+
+/* Until the lifeline or the first process inside ends, and that has. */
 static void watch(int pidfd, int bond)
 {
-	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
-				   { .fd = pidfd, .events = POLLIN } };
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
 
-	for (;;) {
-		unsigned char number = 0;
-
-		if (poll(polled, 2, -1) < 0 && errno != EINTR)
-			break;
-		if (polled[1].revents)
-			return;
-		if (!polled[0].revents)
-			continue;
-		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
-			break;
-		/* Not by somebody who may be waiting for something himself. */
-		if (number == SIGKILL) {
-			(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
-			break;
-		}
-		(void)!send(bond, &number, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	}
-	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-	polled[0].fd = -1;
-	while (poll(polled, 2, -1) < 0 && errno == EINTR)
+	koda_guard_watch(pidfd, bond, pass);
+	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
 		;
 }
 

@@ -86,7 +86,7 @@ static void guard(pid_t init, int pidfd, int bond)
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	koda_sweep_for(&plan);
-	koda_guard_watch(init, pidfd, bond);
+	koda_guard_watch(pidfd, bond, koda_guard_pass);
 	koda_sweep_stop();
 }
 

@@ -101,8 +101,7 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 	return (pid_t)pid;
 }
 
-/* Passes signals on until the lifeline or init ends. */
-void koda_guard_watch(pid_t init, int pidfd, int bond)
+void koda_guard_watch(int pidfd, int bond, bool (*pass)(int pidfd, int bond, unsigned char number))
 {
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
 				   { .fd = pidfd, .events = POLLIN } };
@@ -124,17 +123,23 @@ void koda_guard_watch(pid_t init, int pidfd, int bond)
 			continue;
 		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
 			break;
-		/* Two signals work on init itself: of one it is told, of the other it cannot tell
-		 * what became. */
-		if (number == SIGSTOP) {
-			(void)!write(bond, &number, sizeof(number));
-			continue;
-		}
 		if (number == SIGKILL)
 			(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
-		(void)kill(init, number);
+		if (!pass(pidfd, bond, number))
+			break;
 	}
-	(void)kill(init, SIGKILL); /* its pid namespace goes with it */
+	/* Its pid namespace goes with it. */
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+/* Two signals work on init itself: of one it is told, of the other it cannot tell what became. */
+bool koda_guard_pass(int pidfd, int bond, unsigned char number)
+{
+	if (number == SIGSTOP)
+		(void)!write(bond, &number, sizeof(number));
+	else
+		(void)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
+	return true;
 }
 
 /* The plan is being made while the namespaces are. False: there will be none. */
@@ -167,7 +172,7 @@ static void guard(pid_t init, int pidfd, int bond)
 	if (write(bond, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		koda_stage2_fail("init is gone", "", errno);
 	koda_sweep_for(&plan);
-	koda_guard_watch(init, pidfd, bond);
+	koda_guard_watch(pidfd, bond, koda_guard_pass);
 	koda_sweep_stop();
 }
 

@@ -43,8 +43,11 @@ void koda_hold_undo(void);
 /* Maps the plan, which must be sealed and sound, and closes its descriptor. */
 struct plan koda_plan_load(int fd);
 
-/* Passes signals on until the lifeline or init ends; init is dead or dying afterwards (main.c). */
-void koda_guard_watch(pid_t init, int pidfd, int bond);
+/* The guardian's watch (main.c): each signal of the runner goes through pass, until that says no,
+ * or the lifeline or the process of pidfd ends; that is dead or dying afterwards. */
+void koda_guard_watch(int pidfd, int bond, bool (*pass)(int pidfd, int bond, unsigned char number));
+/* To init, where that is ours. */
+bool koda_guard_pass(int pidfd, int bond, unsigned char number);
 
 /* Without namespaces: the guardian from init to the end of everything (fence.c), init
  * (fence_init.c), what ends a tree of processes (family.c), the command's temporary directory

@@ -140,6 +140,7 @@ static const struct dispensable fenced[] = {
 	{ TRACE_INIT, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
 	{ TRACE_GUARDIAN, SYS_flock, 0, "who cannot lock cannot lock to sweep either" },
 	{ TRACE_GUARDIAN, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
+	{ TRACE_INIT, SYS_getsockopt, 0, "who does not know its network connects nobody" },
 	{ TRACE_INIT, SYS_socket, 0, "who does not know its network connects nobody" },
 	{ TRACE_INIT, SYS_landlock_create_ruleset, 0, "where nothing is known less is connected" },
 	{ TRACE_INIT, SYS_ioctl, 0, "what is no terminal is granted as none" },

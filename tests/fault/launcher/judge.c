@@ -216,8 +216,9 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 	if (fault->error == 0 && fault->role == TRACE_RUNNER)
 		return WIFSIGNALED(result->status) ? NULL : "the runner was not killed";
 	/* To init, a command that is killed on the way is a command that is killed; without
-	 * namespaces init itself does that when the guardian is gone. */
-	if (fault->error == 0 && judge->shape == TRACE_LANDLOCK && code == 128 + SIGKILL)
+	 * namespaces init itself does that when the guardian is gone, or it can watch no more. */
+	if ((fault->error == 0 || result->fired_nr == SYS_poll) && judge->shape == TRACE_LANDLOCK &&
+	    code == 128 + SIGKILL)
 		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
