@@ -29,7 +29,7 @@ static const int errors[] = { EIO,    EPERM,  ENOENT, EACCES, ENOSYS, EINVAL,
 #define ERRORS (sizeof(errors) / sizeof(errors[0]))
 
 static const char *const role_names[] = { "runner",     "spawn", "guardian", "bubblewrap",
-					  "namespaced", "init",  "command" };
+					  "namespaced", "init",  "network",  "command" };
 
 static struct trace_result plain; /* of a run without a fault */
 
@@ -37,7 +37,8 @@ static struct trace_result plain; /* of a run without a fault */
  * launcher does around the command. */
 static bool is_own(const struct judge *judge, enum trace_role role)
 {
-	return judge->shape == TRACE_NATIVE || role == TRACE_GUARDIAN || role == TRACE_INIT;
+	return judge->shape == TRACE_NATIVE || role == TRACE_GUARDIAN || role == TRACE_INIT ||
+	       role == TRACE_NETWORK;
 }
 
 /* Of calls to the same thing by the same process, the first, the last and some between. */

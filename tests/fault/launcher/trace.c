@@ -39,7 +39,8 @@ struct syscall_info {
 static const enum trace_role births[] = { TRACE_RUNNER, TRACE_SPAWN, TRACE_INIT, TRACE_COMMAND,
 					  TRACE_ROLES };
 static const enum trace_role bwrap_births[] = { TRACE_RUNNER,     TRACE_SPAWN,   TRACE_BUBBLEWRAP,
-						TRACE_NAMESPACED, TRACE_COMMAND, TRACE_ROLES };
+						TRACE_NAMESPACED, TRACE_NETWORK, TRACE_COMMAND,
+						TRACE_ROLES };
 
 struct tracee {
 	pid_t pid;

@@ -25,6 +25,7 @@ enum trace_role {
 	TRACE_BUBBLEWRAP, /* from the guardian's fork on */
 	TRACE_NAMESPACED, /* its child, until that is init */
 	TRACE_INIT,
+	TRACE_NETWORK, /* beside it, where there is bubblewrap */
 	TRACE_COMMAND,
 	TRACE_ROLES
 };
