@@ -174,10 +174,8 @@ static bool is_guardian_killed(const struct trace_fault *fault, long nr)
 }
 
 /* No process, no mount, nothing in the project. Placeholders of a guardian that was killed are the
- * next run's to remove; what a command makes that is ended on the way is its own, and the next one
- * removes that, too. */
-static const char *find_litter(struct judge *judge, const struct trace_fault *fault,
-			       const struct trace_result *result)
+ * next run's to remove. */
+static const char *find_litter(struct judge *judge, const struct trace_fault *fault, long nr)
 {
 	static char now[JUDGE_TEXT_MAX];
 	static struct trace_result ignored;
@@ -189,8 +187,7 @@ static const char *find_litter(struct judge *judge, const struct trace_fault *fa
 		memcpy(said, judge->said, sizeof(said));
 		(void)judge_run(judge, NULL, &ignored);
 		memcpy(judge->said, said, sizeof(said));
-		if (is_guardian_killed(fault, result->fired_nr) ||
-		    (judge->shape == TRACE_LANDLOCK && result->executed))
+		if (is_guardian_killed(fault, nr))
 			clean = list_project(judge, now) && strcmp(now, judge->listing) == 0;
 	}
 	if (!clean)
@@ -283,12 +280,12 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	const char *litter;
 
 	if (result->late) {
-		(void)find_litter(judge, fault, result);
+		(void)find_litter(judge, fault, result->fired_nr);
 		return "it does not end";
 	}
 	if (result->left)
 		return "processes are left";
-	litter = find_litter(judge, fault, result);
+	litter = find_litter(judge, fault, result->fired_nr);
 	if (litter)
 		return litter;
 	if (result->scratch[0] && access(result->scratch, F_OK) == 0)
@@ -299,6 +296,9 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	if (!is_as_narrow(judge->got, judge->answers))
 		return "the command ran with other limits";
 	if (fault->error == 0 && result->fired)
+		return NULL;
+	/* Bubblewrap takes what is inside with it, whenever it ends. */
+	if (fault->role == TRACE_BUBBLEWRAP && result->fired)
 		return NULL;
 	/* A guardian or a runner that can watch no more ends what it watches. */
 	if ((fault->role == TRACE_GUARDIAN || fault->role == TRACE_RUNNER) &&
