@@ -174,8 +174,10 @@ static bool is_guardian_killed(const struct trace_fault *fault, long nr)
 }
 
 /* No process, no mount, nothing in the project. Placeholders of a guardian that was killed are the
- * next run's to remove. */
-static const char *find_litter(struct judge *judge, const struct trace_fault *fault, long nr)
+ * next run's to remove; what a command makes that is ended on the way is its own, and the next one
+ * removes that, too. */
+static const char *find_litter(struct judge *judge, const struct trace_fault *fault,
+			       const struct trace_result *result)
 {
 	static char now[JUDGE_TEXT_MAX];
 	static struct trace_result ignored;
@@ -187,7 +189,8 @@ static const char *find_litter(struct judge *judge, const struct trace_fault *fa
 		memcpy(said, judge->said, sizeof(said));
 		(void)judge_run(judge, NULL, &ignored);
 		memcpy(judge->said, said, sizeof(said));
-		if (is_guardian_killed(fault, nr))
+		if (is_guardian_killed(fault, result->fired_nr) ||
+		    (judge->shape == TRACE_LANDLOCK && result->executed))
 			clean = list_project(judge, now) && strcmp(now, judge->listing) == 0;
 	}
 	if (!clean)
@@ -223,10 +226,6 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_COMMAND)
 		return code == 128 + SIGKILL ? NULL : "not the status of a killed command";
-	/* And who cannot go on watching ends what he watches, however far it is. */
-	if (judge->shape == TRACE_LANDLOCK && fault->role == TRACE_INIT &&
-	    result->fired_nr == SYS_poll && code == 128 + SIGKILL)
-		return NULL;
 	/* Without a grant for the program it cannot be executed either. */
 	if (fault->role == TRACE_COMMAND && result->fired_nr == SYS_openat2 &&
 	    fault->error == ENOENT && code == 126)
@@ -280,12 +279,12 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	const char *litter;
 
 	if (result->late) {
-		(void)find_litter(judge, fault, result->fired_nr);
+		(void)find_litter(judge, fault, result);
 		return "it does not end";
 	}
 	if (result->left)
 		return "processes are left";
-	litter = find_litter(judge, fault, result->fired_nr);
+	litter = find_litter(judge, fault, result);
 	if (litter)
 		return litter;
 	if (result->scratch[0] && access(result->scratch, F_OK) == 0)
