@@ -9,7 +9,6 @@
 
 #include "base/diag.h"
 #include "base/fd.h"
-#include "run/event.h"
 #include "run/member.h"
 
 #include <errno.h>
@@ -26,12 +25,6 @@
  * events, so that only one that is stopped, or spins, comes near. */
 #define ORDER_NS 2000000000ULL
 
-static const char *const codes[] = {
-#define REASON_CODE(name, code, text) [KODA_EGRESS_##name] = (code),
-	KODA_EGRESS_REASONS(REASON_CODE)
-#undef REASON_CODE
-};
-
 /* What says how to reach the network. Whoever differs in it cannot share a proxy. */
 static const char *const names[] = { "HTTP_PROXY=",  "HTTPS_PROXY=",   "ALL_PROXY=",
 				     "NO_PROXY=",    "http_proxy=",    "https_proxy=",
@@ -43,32 +36,6 @@ static struct {
 	pthread_mutex_t lock;
 	struct koda_egress *first;
 } all = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event)
-{
-	/* The last word tells of what nothing else told of. */
-	bool lost = message->kind == KODA_EGRESS_GONE && message->dropped > 0;
-	uint32_t reason = lost ? (uint32_t)KODA_EGRESS_EVENTS_LOST : message->reason;
-
-	if (message->kind != KODA_EGRESS_EVENT && !lost)
-		return false;
-	*ret_event = (struct koda_event){ .type = KODA_EVENT_EGRESS, .time = koda_event_now() };
-	ret_event->of.egress = (struct koda_event_egress){
-		.host = message->host,
-		.port = message->port,
-		.address = message->address[0] ? message->address : NULL,
-		.allowed = lost || message->verdict == KODA_EGRESS_ALLOW,
-		.reason = reason < KODA_EGRESS_REASON_COUNT ? codes[reason] : "?",
-		.rule = message->rule[0] ? message->rule : NULL,
-		.method = message->method[0] ? message->method : NULL,
-		.path = message->path,
-		.bytes_up = message->bytes_up,
-		.bytes_down = message->bytes_down,
-		.ms = (double)message->ms,
-		.dropped = message->dropped,
-	};
-	return true;
-}
 
 static int choose_env(const char *const *env, struct koda_strv *chosen, struct koda_error *err)
 {

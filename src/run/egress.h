@@ -75,7 +75,7 @@ void koda_member_step(struct koda_member *member);
  * deadline_ns. NULL is fine. */
 void koda_member_remove(struct koda_member *member, uint64_t deadline_ns);
 
-/* The message as an event that borrows from it; false if it is none. */
+/* The message as an event that borrows from it; false if it is none (heard.c). */
 bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event);
 
 #endif

@@ -1,8 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /* T-33. A command's connections, as its host hears of them from the proxy. */
+#include "run/event.h"
 #include "run/sandbox.h"
 
 #include <stdio.h>
+
+static const char *const codes[] = {
+#define REASON_CODE(name, code, text) [KODA_EGRESS_##name] = (code),
+	KODA_EGRESS_REASONS(REASON_CODE)
+#undef REASON_CODE
+};
+
+bool koda_egress_event(const struct koda_egress_message *message, struct koda_event *ret_event)
+{
+	/* The last word tells of what nothing else told of. */
+	bool lost = message->kind == KODA_EGRESS_GONE && message->dropped > 0;
+	uint32_t reason = lost ? (uint32_t)KODA_EGRESS_EVENTS_LOST : message->reason;
+
+	if (message->kind != KODA_EGRESS_EVENT && !lost)
+		return false;
+	*ret_event = (struct koda_event){ .type = KODA_EVENT_EGRESS, .time = koda_event_now() };
+	ret_event->of.egress = (struct koda_event_egress){
+		.host = message->host,
+		.port = message->port,
+		.address = message->address[0] ? message->address : NULL,
+		.allowed = lost || message->verdict == KODA_EGRESS_ALLOW,
+		.reason = reason < KODA_EGRESS_REASON_COUNT ? codes[reason] : "?",
+		.rule = message->rule[0] ? message->rule : NULL,
+		.method = message->method[0] ? message->method : NULL,
+		.path = message->path,
+		.bytes_up = message->bytes_up,
+		.bytes_down = message->bytes_down,
+		.ms = (double)message->ms,
+		.dropped = message->dropped,
+	};
+	return true;
+}
 
 /* The host answers when it can; meanwhile only this connection waits. */
 static void ask(const struct koda_command *command, const struct koda_egress_message *message)
