@@ -6,7 +6,7 @@
 int koda_texts_add(struct koda_texts *texts, struct koda_span entry)
 {
 	size_t start = texts->bytes.len;
-	char *room;
+	char *room = NULL;
 	int r;
 
 	if (texts->count == texts->cap) {
