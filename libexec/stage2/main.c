@@ -222,6 +222,9 @@ int main(int argc, char **argv)
 		koda_bwrap_guard(open_view);
 	else
 		guard_native();
+	/* Before anybody is started who outlives this process: whatever is below it ends here. */
+	if (bwrap)
+		koda_bwrap_end();
 	/* Init was in the group and could not tell. */
 	if (koda_cgroup_report())
 		(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
@@ -229,6 +232,5 @@ int main(int argc, char **argv)
 	koda_cache_undo();
 	koda_hold_undo();
 	koda_scratch_remove();
-	koda_bwrap_end();
 	return 0;
 }

@@ -74,6 +74,19 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	no_litter ./file
 }
 
+@test "who keeps the directory locked while a run ends has nothing left behind for good" {
+	exec 5<.
+	flock -s 5
+	run_box true 5<&-
+	[[ -S .vscode ]]
+	exec 5<&-
+	for ((i = 0; i < 600; i++)); do
+		[[ -e .vscode ]] || break
+		sleep 0.05
+	done
+	no_litter ./file
+}
+
 @test "twin: other names can be created in all these ways, and these ones outside" {
 	mkdir dir
 	allowed create new
