@@ -46,8 +46,9 @@ int main(int argc, char **argv)
 					     .descriptor_count = 1 };
 	int status = 125;
 	int answer[2];
+	int r;
 
-	if (argc != 2 || pipe2(answer, O_CLOEXEC | O_NONBLOCK) < 0) {
+	if (argc != 2 || pipe2(answer, O_CLOEXEC) < 0) {
 		(void)fprintf(stderr, "usage: %s 'SHELL COMMAND'\n", argv[0]);
 		return 125;
 	}
@@ -55,8 +56,9 @@ int main(int argc, char **argv)
 	given.host_fd = answer[1];
 	if (koda_sandbox_open(&options, &sandbox, &err) < 0)
 		return fail("no sandbox", &err);
-	if (koda_sandbox_start(sandbox, &what, &command, &err) < 0 ||
-	    koda_command_wait(command, &outcome, &err) < 0)
+	r = koda_sandbox_start(sandbox, &what, &command, &err);
+	(void)close(answer[1]); /* the command has its own, so that its end can be read */
+	if (r < 0 || koda_command_wait(command, &outcome, &err) < 0)
 		status = fail("not run", &err);
 	else if (outcome.end == KODA_END_SETUP)
 		status = fail("the sandbox could not be set up, nothing ran", &outcome.setup);

@@ -111,12 +111,13 @@ KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64
  * and network rules do not apply to it.
  *
  * Only what leads to nothing but itself can be handed over:
- *   anonymous pipes (both ends can be had from one, where /proc is there: give each command its
- * own) connected Unix sockets, SOCK_STREAM or SOCK_SEQPACKET. Descriptors can be sent through them,
- * both ways: never send a directory or a file that the policy does not give, and never connect two
- *     commands to each other
- *   memory files (memfd_create). Without F_SEAL_WRITE and F_SEAL_SHRINK the command may write to
- *     them, and cut them off, even if they were opened for reading
+ * - anonymous pipes. Where there is a /proc one end leads to the other: give each command its own.
+ * - connected Unix sockets, SOCK_STREAM or SOCK_SEQPACKET. Descriptors can be sent through them,
+ *   both ways: never send a directory or a file that the policy does not give, and never connect
+ *   two commands to each other.
+ * - memory files (memfd_create). Without F_SEAL_WRITE and F_SEAL_SHRINK the command may write to
+ *   them, and cut them off, even if they were opened for reading.
+ *
  * Everything else is refused, for it would be a way out: directories and O_PATH lead to other
  * files; files that have names, those of /proc and devices among them, can be opened again for more
  * than they were opened for, and their modes and times be changed; sockets that are not connected,

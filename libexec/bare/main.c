@@ -49,7 +49,7 @@ static _Noreturn void fail(const char *step, const char *path)
 /* What the host hands over; its numbers may be those of our own. */
 static void take_handed(void)
 {
-	struct koda_handed handed;
+	struct koda_handed handed = { .count = 0 };
 	int fds[KODA_HANDED_MAX];
 
 	if (!koda_handed_receive(reports, &handed, fds)) {

@@ -230,6 +230,8 @@ int main(int argc, char **argv)
 		(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 	koda_cgroup_close();
 	koda_cache_undo();
+	/* It ends whatever is below us; the next two leave processes that are to outlive us. */
+	koda_bwrap_end();
 	koda_hold_undo();
 	koda_scratch_remove();
 	return 0;
