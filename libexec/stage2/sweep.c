@@ -97,7 +97,7 @@ static bool is_scratch(const char *name)
 {
 	size_t start = strlen(SCRATCH_NAME) - 1;
 
-	return strncmp(name, SCRATCH_NAME + 1, start) == 0 &&
+	return strncmp(name, &SCRATCH_NAME[1], start) == 0 &&
 	       strspn(name + start, "0123456789abcdef") == SCRATCH_DIGITS &&
 	       name[start + SCRATCH_DIGITS] == '\0';
 }
