@@ -183,6 +183,18 @@ static void refuse_file_controls(scmp_filter_ctx ctx)
 		     "ioctl");
 }
 
+/* Whoever writes to a file with a lease waits for its holder, up to 45 seconds; a lease needs no
+ * more than a file that can be read. Delegations (1040) are the same of directories. */
+static void refuse_leases(scmp_filter_ctx ctx)
+{
+	static const unsigned int commands[] = { F_SETLEASE, 1040 };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
+		     "fcntl");
+}
+
 /* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
  */
 static void protect_init(scmp_filter_ctx ctx)
@@ -314,6 +326,7 @@ int main(int argc, char **argv)
 	protect_init(ctx);
 	refuse_terminal_input(ctx);
 	refuse_file_controls(ctx);
+	refuse_leases(ctx);
 	refuse_set_id(ctx);
 	out = fopen(argv[1], "w");
 	if (!out)

@@ -227,6 +227,19 @@ static int try_control(char **arg)
 	return error == EPERM ? error : 0; /* else it came through */
 }
 
+/* Has whoever writes to PATH wait. */
+static int try_lease(char **arg)
+{
+	int fd = open(arg[0], O_RDONLY | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return errno;
+	error = result(fcntl(fd, F_SETLEASE, F_RDLCK));
+	(void)close(fd);
+	return error;
+}
+
 #ifdef __x86_64__
 static int try_x32(char **arg)
 {
@@ -360,6 +373,7 @@ const struct probe_entry probe_call_acts[] = {
 	{ "tiocsti-high", 1, try_tiocsti_high },
 	{ "tioclinux", 1, try_tioclinux },
 	{ "control", 2, try_control },
+	{ "lease", 1, try_lease },
 #ifdef __x86_64__
 	{ "x32", 0, try_x32 },
 	{ "i386", 0, try_i386 },

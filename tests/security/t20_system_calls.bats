@@ -61,6 +61,12 @@ teardown() {
 	outside_each <"$BATS_TEST_TMPDIR/controls"
 }
 
+@test "nobody has to wait for a command before he writes to a file" {
+	refused_with EPERM lease file
+	refused_with EPERM lease "$elsewhere/file"
+	outside lease file
+}
+
 @test "socket families: unix, inet, inet6 and route netlink only" {
 	local family
 	for family in 0 3 4 5 9 11 15 17 21 24 29 30 31 38 39 40 41 42 43 44 45; do
