@@ -159,6 +159,42 @@ static void refuse_terminal_input(scmp_filter_ctx ctx)
 		     "ioctl");
 }
 
+/* Of the kind of a request and its number, whatever the size: file systems that do by a directory
+ * that is only open for reading what other calls do by path. */
+static void refuse_file_controls(scmp_filter_ctx ctx)
+{
+	static const unsigned int requests[] = {
+		/* Btrfs: a snapshot has all files of its source, uncovered, and a subvolume or
+		 * snapshot appears where Landlock lets nothing be made. */
+		0x9401, 0x940e, 0x9417, 0x9418, /* make one */
+		0x940f, 0x943f,                 /* remove one */
+		0x941a, 0x9425,                 /* change one */
+		/* The same of bcachefs, and inherited options. */
+		0xbc10, 0xbc11, 0xbc40,
+		/* OCFS2: a copy, by path. */
+		0x6f04,
+		/* Ext4 and others: generation, layout, encryption of a directory, verity. */
+		0x6604, 0x6609, 0x6613, 0x6685
+	};
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffff, requests[i])),
+		     "ioctl");
+}
+
+/* Whoever writes to a file with a lease waits for its holder, up to 45 seconds; a lease needs no
+ * more than a file that can be read. Delegations (1040) are the same of directories. */
+static void refuse_leases(scmp_filter_ctx ctx)
+{
+	static const unsigned int commands[] = { F_SETLEASE, 1040 };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
+		     "fcntl");
+}
+
 /* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
  */
 static void protect_init(scmp_filter_ctx ctx)
@@ -289,6 +325,8 @@ int main(int argc, char **argv)
 	refuse_families(ctx);
 	protect_init(ctx);
 	refuse_terminal_input(ctx);
+	refuse_file_controls(ctx);
+	refuse_leases(ctx);
 	refuse_set_id(ctx);
 	out = fopen(argv[1], "w");
 	if (!out)

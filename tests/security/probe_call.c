@@ -213,6 +213,33 @@ static int try_tioclinux(char **arg)
 	return error == ENOTTY || error == EINVAL ? 0 : error; /* it came through */
 }
 
+/* Request NUMBER on what is at PATH, opened for reading. It is sent without an argument, so that it
+ * does nothing even where it is known. */
+static int try_control(char **arg)
+{
+	int fd = open(arg[1], O_RDONLY | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return errno;
+	error = result(syscall(SYS_ioctl, fd, probe_number(arg[0]), NULL));
+	(void)close(fd);
+	return error == EPERM ? error : 0; /* else it came through */
+}
+
+/* Has whoever writes to PATH wait. */
+static int try_lease(char **arg)
+{
+	int fd = open(arg[0], O_RDONLY | O_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return errno;
+	error = result(fcntl(fd, F_SETLEASE, F_RDLCK));
+	(void)close(fd);
+	return error;
+}
+
 #ifdef __x86_64__
 static int try_x32(char **arg)
 {
@@ -345,6 +372,8 @@ const struct probe_entry probe_call_acts[] = {
 	{ "tiocsti", 1, try_tiocsti },
 	{ "tiocsti-high", 1, try_tiocsti_high },
 	{ "tioclinux", 1, try_tioclinux },
+	{ "control", 2, try_control },
+	{ "lease", 1, try_lease },
 #ifdef __x86_64__
 	{ "x32", 0, try_x32 },
 	{ "i386", 0, try_i386 },

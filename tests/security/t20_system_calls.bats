@@ -44,6 +44,29 @@ teardown() {
 	refused i386
 }
 
+# Snapshots and subvolumes of Btrfs and bcachefs, copies of OCFS2; generation, layout, encryption and
+# verity. By their size the numbers differ; the filter must not mind.
+@test "no file system makes or changes by a directory what cannot be made by path" {
+	local number
+	for number in 0x50009401 0x5000940e 0x5000940f 0x50009417 0x50009418 0x5000943f 0x4008941a \
+		0xc0c89425 0xc0c09425 0x4020bc10 0x4020bc11 0x8008bc40 0x40186f04 0x40086604 0x40046604 \
+		0x6609 0x800c6613 0x40806685; do
+		printf 'control\t%s\t.\ncontrol\t%s\t%s\n' "$number" "$number" "$elsewhere"
+	done >"$BATS_TEST_TMPDIR/controls"
+	refused_each <"$BATS_TEST_TMPDIR/controls"
+	# Twin: clones of files, and looking, are nobody's business.
+	for number in 0x40049409 0x4020940d 0xc0189436 0x80086601 0x801c581f; do
+		allowed control "$number" .
+	done
+	outside_each <"$BATS_TEST_TMPDIR/controls"
+}
+
+@test "nobody has to wait for a command before he writes to a file" {
+	refused_with EPERM lease file
+	refused_with EPERM lease "$elsewhere/file"
+	outside lease file
+}
+
 @test "socket families: unix, inet, inet6 and route netlink only" {
 	local family
 	for family in 0 3 4 5 9 11 15 17 21 24 29 30 31 38 39 40 41 42 43 44 45; do
