@@ -222,7 +222,8 @@ int main(int argc, char **argv)
 		koda_bwrap_guard(open_view);
 	else
 		guard_native();
-	/* Before anybody is started who outlives this process: whatever is below it ends here. */
+	/* It ends whatever is below us; names and directories are left to processes that outlive
+	 * us. */
 	if (bwrap)
 		koda_bwrap_end();
 	/* Init was in the group and could not tell. */
@@ -230,8 +231,6 @@ int main(int argc, char **argv)
 		(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
 	koda_cgroup_close();
 	koda_cache_undo();
-	/* It ends whatever is below us; the next two leave processes that are to outlive us. */
-	koda_bwrap_end();
 	koda_hold_undo();
 	koda_scratch_remove();
 	return 0;

@@ -75,8 +75,11 @@ static void remove_all(void)
 {
 	int top = koda_remove_open(AT_FDCWD, mine);
 
-	if (top >= 0)
+	/* For when the guardian is gone, and its lock with it. Who sweeps it already may go on. */
+	if (top >= 0) {
+		(void)flock(top, LOCK_SH | LOCK_NB);
 		koda_remove_below(top, UINT64_MAX);
+	}
 	(void)rmdir(mine);
 }
 

@@ -89,6 +89,7 @@ int koda_handout_send(const struct koda_command_options *options, int socket,
 {
 	int fds[KODA_HANDED_MAX];
 	struct koda_handed handed = { .count = 0 };
+	struct koda_error why = { .code = KODA_OK };
 	int r;
 
 	if (options->descriptor_count == 0)
@@ -98,9 +99,11 @@ int koda_handout_send(const struct koda_command_options *options, int socket,
 		return r;
 	for (size_t i = 0; i < handed.count; i++)
 		fds[i] = options->descriptors[i].host_fd;
-	r = koda_fd_send(socket, &handed, sizeof(handed), fds, handed.count, err);
+	r = koda_fd_send(socket, &handed, sizeof(handed), fds, handed.count, &why);
 	/* If the launcher is gone already, its report says why. */
-	return r == KODA_E_SYS && err && (err->sys_errno == EPIPE || err->sys_errno == ECONNRESET)
-		       ? KODA_OK
-		       : r;
+	if (r < 0 && (why.sys_errno == EPIPE || why.sys_errno == ECONNRESET))
+		return KODA_OK;
+	if (r < 0 && err)
+		*err = why;
+	return r;
 }

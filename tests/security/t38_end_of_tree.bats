@@ -230,7 +230,7 @@ def bomb():
 bomb()' "$mark"
 	echo "$status $output"
 	[[ $status -ne 0 && $output == *'everything was ended'* ]]
-	run grep -al -- "$mark" /proc/[0-9]*/cmdline
+	run grep -als -- "$mark" /proc/[0-9]*/cmdline
 	for file in "${lines[@]}"; do
 		! tr '\0' ' ' <"$file" 2>/dev/null | grep -q '^python3 -c'
 	done
