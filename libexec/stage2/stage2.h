@@ -128,7 +128,7 @@ _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, b
  * bubblewrap has made the view, too. */
 bool koda_guardian_wait_for_plan(void);
 void koda_bwrap_guard(bool open_view);
-/* Waits for bubblewrap itself, if there is one left, which has nothing to do with the host. */
+/* Waits for bubblewrap itself, if there is one left, and ends everything below this process. */
 void koda_bwrap_end(void);
 _Noreturn void koda_inside_main(bool made);
 /* The view must be the one that the plan describes, whoever made it (inspect.c). */
