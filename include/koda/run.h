@@ -114,7 +114,8 @@ KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64
  * - anonymous pipes. Where there is a /proc one end leads to the other: give each command its own.
  * - connected Unix sockets, SOCK_STREAM or SOCK_SEQPACKET. Descriptors can be sent through them,
  *   both ways: never send a directory or a file that the policy does not give, and never connect
- *   two commands to each other.
+ *   two commands to each other. It belongs to the caller's network: by it the command sees which
+ *   interfaces the host has, and can take an abstract name there.
  * - memory files (memfd_create). Without F_SEAL_WRITE and F_SEAL_SHRINK the command may write to
  *   them, and cut them off, even if they were opened for reading.
  *

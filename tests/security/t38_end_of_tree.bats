@@ -219,9 +219,17 @@ while True:
 	# What the kernel refuses goes on until the wall time; what it lets root do is ended by init.
 	run "$KODA_BIN" run "${fence[@]}" --wall-time 3 --max-procs 300 -- \
 		python3 -c '
-import os
+import os, signal
+# Ten times what is allowed, and no more: the machine has others to serve.
+left, give = os.pipe()
+os.write(give, bytes(3000))
+os.set_blocking(left, False)
 def bomb():
     while True:
+        try:
+            os.read(left, 1)
+        except BlockingIOError:
+            signal.pause()
         try:
             if os.fork() == 0:
                 os.setsid()
