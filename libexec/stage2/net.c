@@ -68,7 +68,8 @@ int koda_net_listen_at(uint16_t *port)
 static int place; /* in which the other process finds /proc, and leaves the namespace */
 static pid_t maker;
 
-/* It shares the table of descriptors, and nothing else. */
+/* It shares the table of descriptors, and nothing else. No signal tells of its end: init would take
+ * one for the command's. */
 void koda_net_begin(void)
 {
 	int fd;
@@ -76,7 +77,7 @@ void koda_net_begin(void)
 	place = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (place < 0)
 		koda_stage2_fail("open", "/proc", errno);
-	maker = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+	maker = (pid_t)syscall(SYS_clone, CLONE_FILES, NULL, NULL, NULL, NULL);
 	if (maker < 0)
 		koda_stage2_fail("start a process for the network", "", errno);
 	if (maker > 0)
@@ -93,7 +94,7 @@ void koda_net_join(void)
 {
 	int status = 0;
 
-	while (waitpid(maker, &status, 0) < 0)
+	while (waitpid(maker, &status, __WCLONE) < 0)
 		if (errno != EINTR)
 			koda_stage2_fail("wait for the network", "", errno);
 	if (status != 0)
