@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -68,15 +69,50 @@ static void ring(int number)
 	rang = 1;
 }
 
+/* The role of its parent; TRACE_ROLES: not one of those that are followed. A thread has the parent
+ * of its process. */
+static int role_of_parent(const struct tracer *t, pid_t pid)
+{
+	char path[64];
+	FILE *stat;
+	int parent = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	stat = fopen(path, "re");
+	if (stat && fscanf(stat, "%*d (%*[^)]) %*c %d", &parent) != 1)
+		parent = 0;
+	if (stat)
+		(void)fclose(stat);
+	for (size_t i = 0; i < t->count; i++)
+		if (t->tracees[i].pid == parent)
+			return t->tracees[i].role;
+	return TRACE_ROLES;
+}
+
+/* Whose child a process of this role is. The runner is the first, and whoever comes last is nobody.
+ */
+static const enum trace_role above[] = {
+	[TRACE_RUNNER] = TRACE_ROLES,          [TRACE_SPAWN] = TRACE_RUNNER,
+	[TRACE_GUARDIAN] = TRACE_ROLES,        [TRACE_BUBBLEWRAP] = TRACE_GUARDIAN,
+	[TRACE_NAMESPACED] = TRACE_BUBBLEWRAP, [TRACE_INIT] = TRACE_GUARDIAN,
+	[TRACE_NETWORK] = TRACE_INIT,          [TRACE_COMMAND] = TRACE_INIT,
+	[TRACE_ROLES] = TRACE_ROLES,
+};
+
 static struct tracee *tracee_of(struct tracer *t, pid_t pid)
 {
+	enum trace_role role;
+
 	for (size_t i = 0; i < t->count; i++)
 		if (t->tracees[i].pid == pid)
 			return &t->tracees[i];
 	if (t->count == TRACEES_MAX)
 		return NULL;
-	t->tracees[t->count] = (struct tracee){ .pid = pid, .role = (int)*t->next };
-	if (*t->next != TRACE_ROLES)
+	role = *t->next;
+	if (role != TRACE_RUNNER && role_of_parent(t, pid) != (int)above[role])
+		role = TRACE_ROLES;
+	t->tracees[t->count] = (struct tracee){ .pid = pid, .role = (int)role };
+	if (role != TRACE_ROLES)
 		t->next++;
 	return &t->tracees[t->count++];
 }
