@@ -104,6 +104,7 @@ static const struct dispensable {
 	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
 	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
+	{ TRACE_INIT, SYS_wait4, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
 	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
