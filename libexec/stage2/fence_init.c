@@ -80,30 +80,12 @@ static int receive_fd(int socket)
 
 /* What the command's process is given once there is a plan: a ruleset, and its streams, which may
  * be a terminal by then. */
-#define GIVEN 4
+#define GIVEN KODA_PASSED_MAX
 
 union given {
 	struct cmsghdr align;
 	char space[CMSG_SPACE(GIVEN * sizeof(int))];
 };
-
-static bool give(int to_command, const int fds[GIVEN])
-{
-	char byte = 0;
-	struct iovec bytes = { &byte, 1 };
-	union given control = { .space = { 0 } };
-	struct msghdr message = { .msg_iov = &bytes,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(GIVEN * sizeof(int));
-	memcpy(CMSG_DATA(header), fds, GIVEN * sizeof(int));
-	return sendmsg(to_command, &message, MSG_NOSIGNAL) == 1;
-}
 
 /* Waits for it; without init there is nothing to wait for. */
 static void take(int from_init, int ret_fds[GIVEN])
@@ -133,13 +115,15 @@ static _Noreturn void become_command(const struct plan *filters, int init, bool 
 {
 	struct plan plan;
 	int fds[GIVEN];
+	int asked;
 	char byte = 0;
 
 	(void)close(KODA_STAGE2_LIFE_FD);
 	koda_command_begin();
 	koda_lock_filter(filters);
 	/* Init would take its end for the command's. */
-	if (!koda_report_pass(init, &byte, 1, koda_lock_asked(filters)))
+	asked = koda_lock_asked(filters);
+	if (!koda_report_pass(init, &byte, 1, &asked, 1))
 		koda_stage2_fail("hand the supervision over", "", errno);
 	koda_family_count_others();
 	take(init, fds);
@@ -293,12 +277,14 @@ static void let_command_go(const struct plan *plan, const struct way_out *way, i
 {
 	const int fds[GIVEN] = { ruleset, 0, 1, 2 };
 	int asked = receive_fd(to_command);
+	char byte = 0;
 
 	if (asked < 0)
 		end_all(true);
 	koda_broker_start(plan, asked, way);
 	/* From here on it runs beside us. It may be gone, and have told why. */
-	if (!give(to_command, fds) && errno != EPIPE && errno != ECONNRESET)
+	if (!koda_report_pass(to_command, &byte, 1, fds, GIVEN) && errno != EPIPE &&
+	    errno != ECONNRESET)
 		koda_stage2_fail("give the command what it needs", "", errno);
 	(void)close(to_command);
 	(void)close(ruleset);

@@ -39,12 +39,12 @@ bool koda_report_send(uint32_t kind, int ended, int sys_errno, const char *step,
 	return send(status, &report, sizeof(report), MSG_NOSIGNAL) == (ssize_t)sizeof(report);
 }
 
-bool koda_report_pass(int socket, void *bytes, size_t len, int fd)
+bool koda_report_pass(int socket, void *bytes, size_t len, const int *fds, size_t count)
 {
 	struct iovec part = { bytes, len };
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(KODA_PASSED_MAX * sizeof(int))];
 	} control = { .space = { 0 } };
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
@@ -54,8 +54,9 @@ bool koda_report_pass(int socket, void *bytes, size_t len, int fd)
 
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	header->cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(header), fds, count * sizeof(int));
+	message.msg_controllen = CMSG_SPACE(count * sizeof(int));
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
@@ -64,5 +65,5 @@ bool koda_report_give(uint32_t kind, int fd, const char *path)
 	struct koda_report report = { .kind = kind };
 
 	copy_text(report.path, sizeof(report.path), path);
-	return koda_report_pass(status, &report, sizeof(report), fd);
+	return koda_report_pass(status, &report, sizeof(report), &fd, 1);
 }

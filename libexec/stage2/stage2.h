@@ -32,7 +32,8 @@ bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step
 /* Hands a descriptor out; path is part of the message. */
 bool koda_report_give(uint32_t kind, int fd, const char *path);
 /* The same in general. */
-bool koda_report_pass(int socket, void *bytes, size_t len, int fd);
+bool koda_report_pass(int socket, void *bytes, size_t len, const int *fds, size_t count);
+#define KODA_PASSED_MAX 4
 /* From now on by a descriptor of this number or a higher one. */
 void koda_report_move(int least);
 
