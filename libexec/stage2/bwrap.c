@@ -192,7 +192,7 @@ static bool has_changed(const struct plan *plan)
 	return false;
 }
 
-static void wait_for_ending(void)
+void koda_bwrap_wait(void)
 {
 	while (ending > 0 && waitpid(ending, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -207,9 +207,11 @@ static void end(const struct started *started)
 	ending = started->pid;
 }
 
-void koda_bwrap_end(void)
+/* With everything below this process. */
+static void end_all(const struct started *started)
 {
-	wait_for_ending();
+	end(started);
+	koda_bwrap_wait();
 	/* What it has left behind has become ours. */
 	(void)koda_family_end(NULL);
 }
@@ -220,8 +222,7 @@ static _Noreturn void tell_failure(const struct started *started, const struct p
 	char text[192];
 	ssize_t n;
 
-	end(started);
-	koda_bwrap_end();
+	end_all(started);
 	if (has_changed(plan))
 		koda_stage2_fail("a path changed while the sandbox was being made", "", EAGAIN);
 	n = pread(started->errors, text, sizeof(text) - 1, 0);
@@ -331,7 +332,7 @@ static struct met start_again(struct started *started, struct met met, const str
 	/* What has been in the way of nobody meanwhile. */
 	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
 		;
-	wait_for_ending();
+	koda_bwrap_wait();
 	(void)close(met.pidfd);
 	return meet(started, plan);
 }
@@ -369,16 +370,14 @@ static bool guard(struct started *started, bool view)
 void koda_bwrap_guard(bool open_view)
 {
 	struct started started = { .pid = 0 };
-	bool ended;
 
 	/* Orphans of bubblewrap come here, to be ended. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		koda_stage2_fail("become the reaper of orphans", "", errno);
 	if (!open_view)
 		started = start_bare(KODA_STAGE2_PLAN_FD);
-	ended = koda_guardian_wait_for_plan() && guard(&started, open_view);
-	/* Whatever was inside has ended, or never began and goes with it. */
-	end(&started);
-	if (!ended)
-		koda_bwrap_end();
+	if (koda_guardian_wait_for_plan() && guard(&started, open_view))
+		end(&started); /* it is the only one left */
+	else
+		end_all(&started);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-49. The first process in a sandbox that bubblewrap has made. It trusts nothing of that: the
- * view is compared with the plan, mount by mount, before anything else is done, and the command
- * checks itself as in every sandbox.
+ * T-49. The first process in a sandbox that bubblewrap has made. It trusts nothing of that: a view
+ * that bubblewrap made is compared with the plan, mount by mount, before anything else is done, and
+ * the command checks itself as in every sandbox.
  *
- * Where it may, it makes the view itself, as init does in a sandbox of our own, in a user namespace
- * that gives it the right to: it holds on to what it mounts, while bubblewrap would follow links
- * and make files in trees that others can change meanwhile. Nobody but bubblewrap could mount
- * /proc, which belongs to the namespace of processes; that one is kept.
+ * Where it may, it makes the view itself, as init does in a sandbox of our own, with the rights
+ * that bubblewrap was told to leave it: it holds on to what it mounts, while bubblewrap would
+ * follow links and make files in trees that others can change meanwhile. Nobody but bubblewrap
+ * could mount /proc, which belongs to the namespace of processes; that one is kept.
  *
  * T-34. Then it moves into a copy of the view that belongs to one more user namespace, as init
  * does. Where it may not mount, bubblewrap has made the view, and descriptors of it must not leave
@@ -101,7 +101,6 @@ static struct go make_view(struct plan *ret_plan, uid_t user, gid_t group)
 {
 	struct go go;
 
-	koda_net_begin();
 	koda_view_prepare(true); /* the guardian has something to do meanwhile */
 	go = wait_for_guardian();
 	*ret_plan = koda_plan_load(KODA_STAGE2_PLAN_FD);
@@ -112,6 +111,7 @@ static struct go make_view(struct plan *ret_plan, uid_t user, gid_t group)
 		koda_stage2_fail("close descriptors", "", errno);
 	koda_check_remember_view();
 	koda_user_seclude(user, group);
+	koda_inspect_proc(); /* the one mount that was not made here */
 	return go;
 }
 
@@ -129,6 +129,7 @@ static struct go take_view(struct plan *ret_plan, bool locked)
 		koda_check_open_view();
 		koda_lock_no_sockets();
 	}
+	koda_inspect_view(ret_plan);
 	return go;
 }
 
@@ -156,13 +157,16 @@ _Noreturn void koda_inside_main(bool made)
 	 */
 	if (!locked && errno != EPERM && errno != EACCES)
 		koda_stage2_fail("lock the view in namespaces of its own", "", errno);
+	/* Before the guardian wakes up: the kernel puts a new process where nobody runs, and leaves
+	 * it there. */
+	if (!made && locked)
+		koda_net_begin();
 	greet_guardian(locked);
 	if (!made && !locked) {
 		(void)wait_for_guardian(); /* which starts another bubblewrap */
 		koda_stage2_fail("the view cannot be made", "", EPERM);
 	}
 	go = made ? take_view(&plan, locked) : make_view(&plan, user, group);
-	koda_inspect_view(&plan);
 	/* Somebody may wait for this word. */
 	if (!koda_report_send(KODA_REPORT_READY,
 			      locked ? KODA_REPORT_READY_LOCKED : KODA_REPORT_READY_OPEN, 0, "",

@@ -222,10 +222,6 @@ int main(int argc, char **argv)
 		koda_bwrap_guard(open_view);
 	else
 		guard_native();
-	/* It ends whatever is below us; names and directories are left to processes that outlive
-	 * us. */
-	if (bwrap)
-		koda_bwrap_end();
 	/* Init was in the group and could not tell. */
 	if (koda_cgroup_report())
 		(void)koda_report_send(KODA_REPORT_EXITED, SIGKILL, 0, "", "");
@@ -233,5 +229,6 @@ int main(int argc, char **argv)
 	koda_cache_undo();
 	koda_hold_undo();
 	koda_scratch_remove();
+	koda_bwrap_wait();
 	return 0;
 }

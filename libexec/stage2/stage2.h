@@ -129,11 +129,13 @@ _Noreturn void koda_init_run(const struct plan *plan, int way_out, uid_t user, b
  * bubblewrap has made the view, too. */
 bool koda_guardian_wait_for_plan(void);
 void koda_bwrap_guard(bool open_view);
-/* Waits for bubblewrap itself, if there is one left, and ends everything below this process. */
-void koda_bwrap_end(void);
+/* Waits for bubblewrap itself, if there is one left. */
+void koda_bwrap_wait(void);
 _Noreturn void koda_inside_main(bool made);
-/* The view must be the one that the plan describes, whoever made it (inspect.c). */
+/* A view that somebody else has made must be the one that the plan describes (inspect.c). */
 void koda_inspect_view(const struct plan *plan);
+/* Its /proc alone: of our own processes, and no others. */
+void koda_inspect_proc(void);
 
 /* User namespaces (user.c): the same user and group inside as outside, and nobody else; a copy of
  * the view in which every mount is locked to what it covers. */
