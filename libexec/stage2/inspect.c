@@ -92,7 +92,9 @@ void koda_inspect_proc(void)
 
 	(void)snprintf(expected, sizeof(expected), "%d", (int)getpid());
 	self[n > 0 ? n : 0] = '\0';
-	if (statfs("/proc", &fs) < 0 || fs.f_type != PROC_MAGIC || strcmp(self, expected) != 0)
+	if (statfs("/proc", &fs) < 0)
+		koda_stage2_fail("self-check: look at", "/proc", errno);
+	if (fs.f_type != PROC_MAGIC || strcmp(self, expected) != 0)
 		differs("/proc");
 }
 

@@ -308,8 +308,9 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	/* Bubblewrap takes what is inside with it, whenever it ends. */
 	if (fault->role == TRACE_BUBBLEWRAP && result->fired)
 		return NULL;
-	/* A guardian or a runner that can watch no more ends what it watches. */
-	if ((fault->role == TRACE_GUARDIAN || fault->role == TRACE_RUNNER) &&
+	/* Whoever can watch no more ends what it watches. */
+	if ((fault->role == TRACE_GUARDIAN || fault->role == TRACE_INIT ||
+	     fault->role == TRACE_RUNNER) &&
 	    result->fired_nr == SYS_poll)
 		return NULL;
 	/* Bytes that could not be carried are missing. */
