@@ -13,7 +13,7 @@
 #include "run/socket.h"
 #include "run/world.h"
 
-/* The search depth has a floor of its own for what lies below the root. */
+/* Repositories first: what is missing, a link, or has another name is looked for in them, too. */
 static int look(struct koda_site *site, const struct koda_policy *policy,
 		struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
 		struct koda_error *err)
