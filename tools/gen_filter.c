@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the system-call filter, once, at build time: a C header with the program and its readable
- * listing. Building it at run time would cost every command about a millisecond.
+ * T-20. Writes the system-call filter, once, at build time: a C header with the program and its
+ * readable listing. Building it at run time would cost every command about a millisecond.
  *
  * The filter is a block list with an upper bound: what is newer than the calls reviewed here does
  * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM. Of

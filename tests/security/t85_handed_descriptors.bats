@@ -20,13 +20,13 @@ setup() {
 		pidfd eventfd epoll "unnamed=$elsewhere")
 }
 
-# hand NUMBER:KIND... -- COMMAND...: with the backend that is tried.
+# hand NUMBER:KIND... -- COMMAND...: with the backend that is tried, and another host if one is named.
 hand() {
+	local -a words=("${host:-$KODA_HAND}" "${KODA_TEST_BACKEND:-native}" "$project" "$@")
 	if [[ ${KODA_TEST_LACK-} ]]; then
-		"$KODA_WITHOUT" "$KODA_TEST_LACK" "$KODA_HAND" "${KODA_TEST_BACKEND:-native}" "$project" "$@"
-	else
-		"$KODA_HAND" "${KODA_TEST_BACKEND:-native}" "$project" "$@"
+		words=("$KODA_WITHOUT" "$KODA_TEST_LACK" "${words[@]}")
 	fi
+	"${words[@]}"
 }
 
 # Every number below 200 that is open.
@@ -50,8 +50,7 @@ print(*filter(is_open, range(200)))'
 }
 
 @test "the launcher does not believe a runner that has not looked" {
-	local kind
-	KODA_HAND=$KODA_LIE
+	local kind host=$KODA_LIE
 	for kind in "${forbidden[@]}"; do
 		run -125 hand 5:pipe "6:$kind" -- touch ran
 		[[ $output == *'not set up: '*'a descriptor cannot be handed over'* && ! -e ran ]]
