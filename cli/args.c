@@ -44,6 +44,22 @@ static int distance(const char *a, const char *b)
 	return rows[la % 3][lb];
 }
 
+/* The one that begins so. It is not taken for that, so that scripts mean the same when there are
+ * more. */
+static const char *only_one_of(const char *word, const char *const *candidates)
+{
+	const char *found = NULL;
+
+	for (; strlen(word) >= 3 && *candidates; candidates++) {
+		if (strncmp(word, *candidates, strlen(word)) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = *candidates;
+	}
+	return found;
+}
+
 static const char *nearest_of(const char *word, const char *const *candidates)
 {
 	const char *best = NULL;
@@ -90,6 +106,8 @@ static int unknown(const struct cli_call *call, const char *what, const char *da
 	const char *nearest = nearest_of(word, candidates);
 	const char *space = call->name[0] ? " " : "";
 
+	if (!nearest)
+		nearest = only_one_of(word, candidates);
 	if (!nearest)
 		return koda_cli_usage(call, err, "unknown %s '%s%.*s'", what, dashes, SHOWN, word);
 	return koda_fail_at(err, KODA_E_INVALID, 0, call->name,

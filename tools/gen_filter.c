@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the system-call filter, once, at build time: a C header with the program and its readable
- * listing. Building it at run time would cost every command about a millisecond.
+ * T-20. Writes the system-call filter, once, at build time: a C header with the program and its
+ * readable listing. Building it at run time would cost every command about a millisecond.
  *
  * The filter is a block list with an upper bound: what is newer than the calls reviewed here does
- * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM.
+ * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM. Of
+ * ioctl, which is many calls in one, it is an allow list.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,6 +96,29 @@ static const char *const refused[] = {
 	"modify_ldt",
 };
 
+/* Requests to devices and file systems are an allow list: by a directory that is only open for
+ * reading some do what other calls do by path. A snapshot of Btrfs has all files of its source,
+ * uncovered, and appears where Landlock lets nothing be made; bcachefs and OCFS2 have the same,
+ * others change layout, generation or encryption, and new ones come with every kernel. Devices are
+ * Landlock's business besides. What is not listed looks as if this file system lacked it.
+ *
+ * Kinds that have nothing to do with files, or only tell: terminals and what is asked of any
+ * descriptor, sockets, blocks of a file, listeners of filters. */
+static const unsigned int kinds[] = { _IOC_TYPE(TCGETS), 0x89, 0x00, 0x21 };
+
+/* Of other kinds, by kind and number; the size differs from one architecture to the next. */
+static const unsigned int requests[] = {
+	FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC, FIONREAD, /* where these are no terminal's */
+	0x660b,  0x6601,   0x6602,                      /* extents; flags to be read and set */
+	0x6603,  0x7601,   0x6686,                      /* generation and verity, to be read */
+	0x581f,  0x5820,                                /* XFS and others: flags and project */
+	0x581e,  0x5838,   0x587c,  0x587e,             /* alignment, extents, geometry */
+	0x9409,  0x940d,   0x9436 /* Btrfs and others: clones of files, and duplicates */
+};
+
+#define KINDS    (sizeof(kinds) / sizeof(kinds[0]))
+#define REQUESTS (sizeof(requests) / sizeof(requests[0]))
+
 static void must(int r, const char *what)
 {
 	if (r < 0) {
@@ -156,30 +181,6 @@ static void refuse_terminal_input(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
 				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
-		     "ioctl");
-}
-
-/* Of the kind of a request and its number, whatever the size: file systems that do by a directory
- * that is only open for reading what other calls do by path. */
-static void refuse_file_controls(scmp_filter_ctx ctx)
-{
-	static const unsigned int requests[] = {
-		/* Btrfs: a snapshot has all files of its source, uncovered, and a subvolume or
-		 * snapshot appears where Landlock lets nothing be made. */
-		0x9401, 0x940e, 0x9417, 0x9418, /* make one */
-		0x940f, 0x943f,                 /* remove one */
-		0x941a, 0x9425,                 /* change one */
-		/* The same of bcachefs, and inherited options. */
-		0xbc10, 0xbc11, 0xbc40,
-		/* OCFS2: a copy, by path. */
-		0x6f04,
-		/* Ext4 and others: generation, layout, encryption of a directory, verity. */
-		0x6604, 0x6609, 0x6613, 0x6685
-	};
-
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffff, requests[i])),
 		     "ioctl");
 }
 
@@ -267,15 +268,55 @@ static size_t read_back(int fd, void *buffer, size_t size)
 	return (size_t)n;
 }
 
-static void write_program(FILE *out, const struct sock_filter *body, size_t count)
+static bool is_of_a_kind(unsigned int request)
 {
-	/* In front of what libseccomp made: jumps are relative, so nothing in it changes. */
-	const struct sock_filter head[] = {
+	for (size_t i = 0; i < KINDS; i++)
+		if (_IOC_TYPE(request) == kinds[i])
+			return true;
+	return false;
+}
+
+/* What comes before what libseccomp makes: jumps are relative, so nothing in that changes. What is
+ * let pass here goes on there. */
+static size_t make_head(struct sock_filter *head)
+{
+	const struct sock_filter start[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_UNKNOWN, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)SCMP_SYS(ioctl), 0, 0),
 	};
-	const size_t head_count = sizeof(head) / sizeof(head[0]);
+	const struct sock_filter load =
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]));
+	size_t first;
+	size_t n = 0;
+
+	for (; n < sizeof(start) / sizeof(start[0]); n++)
+		head[n] = start[n];
+	first = n;
+	head[n++] = load;
+	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff00);
+	for (size_t i = 0; i < KINDS; i++)
+		head[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kinds[i] << 8,
+							 0, 0);
+	head[n++] = load;
+	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff);
+	for (size_t i = 0; i < REQUESTS; i++)
+		if (!is_of_a_kind(requests[i]))
+			head[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+								 requests[i] & 0xffff, 0, 0);
+	head[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY);
+	head[first - 1].jf = (unsigned char)(n - first);
+	for (size_t i = first; i < n; i++)
+		if (BPF_CLASS(head[i].code) == BPF_JMP)
+			head[i].jt = (unsigned char)(n - i - 1);
+	return n;
+}
+
+static void write_program(FILE *out, const struct sock_filter *body, size_t count)
+{
+	struct sock_filter head[64];
+	const size_t head_count = make_head(head);
 
 	fprintf(out, "static const struct sock_filter filter_program[] = {\n");
 	for (size_t i = 0; i < head_count + count; i++) {
@@ -290,8 +331,16 @@ static void write_listing(FILE *out, const char *text, size_t len)
 {
 	fprintf(out,
 		"static const char filter_listing[] =\n"
-		"\t\"# numbers from %d on: ENOSYS\\n\"\n\t\"",
+		"\t\"# numbers from %d on: ENOSYS\\n\"\n"
+		"\t\"# ioctl: ENOTTY but for kinds",
 		FIRST_UNKNOWN);
+	for (size_t i = 0; i < KINDS; i++)
+		fprintf(out, " %02x", kinds[i]);
+	fprintf(out, "\\n\"\n\t\"#        and requests");
+	for (size_t i = 0; i < REQUESTS; i++)
+		if (!is_of_a_kind(requests[i]))
+			fprintf(out, " %04x", requests[i] & 0xffff);
+	fprintf(out, "\\n\"\n\t\"");
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\n')
 			fprintf(out, "\\n\"\n\t\"");
@@ -325,7 +374,6 @@ int main(int argc, char **argv)
 	refuse_families(ctx);
 	protect_init(ctx);
 	refuse_terminal_input(ctx);
-	refuse_file_controls(ctx);
 	refuse_leases(ctx);
 	refuse_set_id(ctx);
 	out = fopen(argv[1], "w");

@@ -25,7 +25,7 @@ bool koda_budget_affords(const struct koda_budget *budget, size_t from, size_t t
  * it by that; everybody else then has to wait. */
 void koda_budget_move(struct koda_budget *budget, size_t from, size_t to);
 
-/* How large a buffer may become, up to want, and at least the ordinary size. */
+/* How large a buffer may become: as large as is wanted, or else of the ordinary size. */
 static inline size_t koda_budget_most(const struct koda_budget *budget, size_t from, size_t want)
 {
 	return koda_budget_affords(budget, from, want) ? want : KODA_BUDGET_ORDINARY;

@@ -14,8 +14,8 @@ struct koda_reach {
 	void (*done)(struct koda_conn *conn, enum koda_egress_reason reason);
 	uint32_t question; /* 0: none is open */
 	struct koda_lookup lookup;
-	struct koda_deadline deadline; /* for all of it */
-	struct koda_deadline attempt;  /* for one address */
+	struct koda_deadline deadline; /* for a person's answer; then for all that follows */
+	struct koda_deadline attempt;  /* for one address, if there is another to try */
 	struct koda_dial dial;
 	struct koda_buf request; /* to the upstream proxy */
 	size_t request_sent;
@@ -25,7 +25,7 @@ struct koda_reach {
 	bool local;    /* a proxy of socket_map */
 };
 
-/* No upstream proxy has more to say before a tunnel begins. */
+/* No upstream proxy has more to say before a tunnel begins, nor is more said to it. */
 #define REPLY_MAX 16384
 
 static void free_reach(struct koda_conn *conn)
@@ -91,7 +91,8 @@ static void dial(struct koda_conn *conn)
 	fail_dial(conn);
 }
 
-/* The upstream proxy's answer: 200 opens the tunnel, anything else is a failure that is told. */
+/* The upstream proxy's answer: any 2xx opens the tunnel (RFC 9110, 9.3.6), everything else is a
+ * failure that is told. */
 static void read_reply(struct koda_conn *conn)
 {
 	struct koda_reach *reach = conn->reach;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a target to a connected socket: decide by name, ask if that is wanted, look the name up,
- * judge each address, connect to those that passed one after the other, and talk to the upstream
- * proxy if there is one. Only addresses that were judged are connected to, and the socket is asked
- * where it led.
+ * judge each address, and connect to those that passed one after the other. Through the host's own
+ * proxy the target is judged as far as its address is known without a lookup; where that proxy, or
+ * one of socket_map, is reached is the host's business. A socket of the network is asked where it
+ * led.
  */
 #ifndef KODA_EGRESS_REACH_H
 #define KODA_EGRESS_REACH_H

@@ -22,7 +22,7 @@ static const unsigned char asks_again[RANDOM] = {
 	0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 };
 
-/* How far it looks like the beginning of a ServerHello. */
+/* Does it look like a ServerHello, as far as it is there? */
 static bool is_server_hello(const unsigned char *bytes, size_t len)
 {
 	return len > 0 && bytes[0] == RECORD_HANDSHAKE && (len < 6 || bytes[5] == SERVER_HELLO);

@@ -358,6 +358,9 @@ static bool guard(struct started *started, bool view)
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	(void)close(plan_fd);
+	/* How bubblewrap itself fares was of interest until somebody was inside. */
+	(void)close(started->pidfd);
+	(void)close(started->errors);
 	if (met.pidfd < 0)
 		return false;
 	go.cgroup = koda_cgroup_open(&plan, met.pid);

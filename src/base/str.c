@@ -91,15 +91,14 @@ int koda_parse_size(const char *text, uint64_t max, uint64_t *ret_value, struct 
 	const char *rest = text;
 	uint64_t value = 0;
 	int r = parse_digits(&rest, max, &value, err);
+	const char *unit = r == KODA_OK && *rest ? strchr(units, koda_ascii_lower(*rest)) : NULL;
 
+	if (r == KODA_E_INVALID || (r == KODA_OK && *rest && (!unit || rest[1])))
+		return koda_fail(err, KODA_E_INVALID, 0,
+				 "'%s' is not a size (a number, then K, M or G)", text);
 	if (r < 0)
 		return r;
-	if (*rest) {
-		const char *unit = strchr(units, koda_ascii_lower(*rest));
-
-		if (!unit || rest[1])
-			return koda_fail(err, KODA_E_INVALID, 0,
-					 "'%s' is not a size (a number, then K, M or G)", text);
+	if (unit) {
 		if (__builtin_mul_overflow(value, 1ULL << (10 * (unit - units + 1)), &value) ||
 		    value > max)
 			return koda_fail(err, KODA_E_LIMIT, 0, "'%s' is larger than %llu bytes",

@@ -60,16 +60,7 @@ static int run_probe(struct koda_sandbox *sandbox, bool *ret_open_view, struct k
 	if (command)
 		*ret_open_view = command->open_view;
 	koda_command_free(command);
-	if (r < 0)
-		return r;
-	if (outcome.end == KODA_END_SETUP) {
-		*err = outcome.setup;
-		return err->code;
-	}
-	if (outcome.end != KODA_END_EXITED || outcome.code != 0)
-		return koda_fail(err, KODA_E_CHILD, outcome.sys_errno,
-				 "sh -c true does not succeed in the sandbox");
-	return KODA_OK;
+	return r < 0 ? r : koda_ladder_learn(&outcome, err);
 }
 
 static int make_directory(char *dir, size_t size, struct koda_error *err)

@@ -119,6 +119,18 @@ void koda_ladder_forget(struct koda_sandbox *sandbox)
 		sandbox->backend = koda_backend_of(KODA_BACKEND_NATIVE);
 }
 
+int koda_ladder_learn(const struct koda_outcome *outcome, struct koda_error *err)
+{
+	if (outcome->end == KODA_END_SETUP) {
+		*err = outcome->setup;
+		return err->code;
+	}
+	if (outcome->end != KODA_END_EXITED || outcome->code != 0)
+		return koda_fail(err, KODA_E_CHILD, outcome->sys_errno,
+				 "sh -c true does not succeed in the sandbox");
+	return KODA_OK;
+}
+
 /* Runs the plan on the sandbox's backend with a program that does nothing; nobody is told. */
 static int probe(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 		 struct koda_error *err)
@@ -145,16 +157,7 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 		command->deadline_ns = deadline;
 	r = koda_command_wait(command, &outcome, err);
 	koda_command_free(command);
-	if (r < 0)
-		return r;
-	if (outcome.end == KODA_END_SETUP) {
-		*err = outcome.setup;
-		return err->code;
-	}
-	if (outcome.end != KODA_END_EXITED || outcome.code != 0)
-		return koda_fail(err, KODA_E_CHILD, outcome.sys_errno,
-				 "sh -c true does not succeed in it");
-	return KODA_OK;
+	return r < 0 ? r : koda_ladder_learn(&outcome, err);
 }
 
 /* Another reason, if it fits whole. */

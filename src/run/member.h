@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A way out and its members as structs, shared by the two files that own parts of their life. */
+/* A way out and its members as structs, shared by the files that own parts of their life. */
 #ifndef KODA_RUN_MEMBER_H
 #define KODA_RUN_MEMBER_H
 
@@ -59,8 +59,8 @@ void koda_egress_serve(struct koda_member *member);
 void koda_egress_lose(struct koda_egress *egress);
 /* With the lock held; NULL if there is none. */
 struct koda_member *koda_egress_find(const struct koda_egress *egress, uint32_t id);
-/* With the lock held. Waits a moment for a proxy that is busy, and not for one that is stopped; the
- * caller then ends it (koda_egress_lose). Fails: SYS. */
+/* With the lock held. Waits as long as a proxy that is busy may need; one that needs longer is
+ * ended by the caller (koda_egress_lose). Fails: SYS. */
 KODA_CHECK int koda_egress_tell(const struct koda_egress *egress,
 				const struct koda_egress_message *message, const int *fds,
 				size_t count, struct koda_error *err);

@@ -172,30 +172,53 @@ static void swap(struct koda_set *a, struct koda_set *b)
 	*b = kept;
 }
 
+int koda_site_resolve(const struct koda_site *site, const struct koda_policy *policy,
+		      struct koda_resolved *ret_resolved, struct koda_error *err)
+{
+	struct koda_resolved resolved = { .differs = false };
+	koda_auto_pathindex struct koda_pathindex writable = KODA_PATHINDEX_INIT;
+	int r = load_writable(site, policy, &writable, err);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(resolved.lists) && r == KODA_OK; i++) {
+		struct change change = CHANGE_INIT(&policy->lists[i]);
+
+		r = i == KODA_LIST_ALLOW_WRITE || i == KODA_LIST_ALLOW_READ_WITHIN_DENY
+			    ? resolve_allows(&change, &writable, err)
+			    : resolve_denies(&change, err);
+		resolved.is_other[i] = change.differs;
+		resolved.differs |= change.differs;
+		swap(&resolved.lists[i], &change.after);
+		change_clear(&change);
+	}
+	if (r < 0)
+		koda_resolved_clear(&resolved);
+	else
+		*ret_resolved = resolved;
+	return r;
+}
+
+void koda_resolved_apply(struct koda_resolved *resolved, struct koda_policy *policy)
+{
+	for (size_t i = 0; i < KODA_ARRAY_LEN(resolved->lists); i++)
+		if (resolved->is_other[i])
+			swap(&policy->lists[i], &resolved->lists[i]);
+}
+
+void koda_resolved_clear(struct koda_resolved *resolved)
+{
+	for (size_t i = 0; i < KODA_ARRAY_LEN(resolved->lists); i++)
+		koda_set_clear(&resolved->lists[i]);
+	*resolved = (struct koda_resolved){ .differs = false };
+}
+
 /* All lists, or none. */
 int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *policy,
 			     struct koda_error *err)
 {
-	struct koda_set *lists = policy->lists;
-	struct change changes[] = {
-		[KODA_LIST_DENY_READ] = CHANGE_INIT(&lists[KODA_LIST_DENY_READ]),
-		[KODA_LIST_ALLOW_READ_WITHIN_DENY] =
-			CHANGE_INIT(&lists[KODA_LIST_ALLOW_READ_WITHIN_DENY]),
-		[KODA_LIST_ALLOW_WRITE] = CHANGE_INIT(&lists[KODA_LIST_ALLOW_WRITE]),
-		[KODA_LIST_DENY_WRITE_WITHIN_ALLOW] =
-			CHANGE_INIT(&lists[KODA_LIST_DENY_WRITE_WITHIN_ALLOW]),
-	};
-	koda_auto_pathindex struct koda_pathindex writable = KODA_PATHINDEX_INIT;
-	int r = load_writable(site, policy, &writable, err);
+	koda_auto_resolved struct koda_resolved resolved = { .differs = false };
+	int r = koda_site_resolve(site, policy, &resolved, err);
 
-	for (size_t i = 0; i < KODA_ARRAY_LEN(changes) && r == KODA_OK; i++)
-		r = i == KODA_LIST_ALLOW_WRITE || i == KODA_LIST_ALLOW_READ_WITHIN_DENY
-			    ? resolve_allows(&changes[i], &writable, err)
-			    : resolve_denies(&changes[i], err);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(changes); i++) {
-		if (r == KODA_OK && changes[i].differs)
-			swap(&lists[i], &changes[i].after);
-		change_clear(&changes[i]);
-	}
+	if (r == KODA_OK)
+		koda_resolved_apply(&resolved, policy);
 	return r;
 }

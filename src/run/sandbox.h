@@ -117,6 +117,9 @@ bool koda_ladder_awaits(const struct koda_sandbox *sandbox);
 /* Waits for it. 1 if this machine is not fit for the first rung and nobody chose it; SYS if
  * something changed meanwhile. In both cases nothing ran and the command is freed. */
 KODA_CHECK int koda_ladder_await(struct koda_command **command, struct koda_error *err);
+/* A command that does nothing has ended: does the sandbox work? Fails: as its launcher did, CHILD.
+ */
+KODA_CHECK int koda_ladder_learn(const struct koda_outcome *outcome, struct koda_error *err);
 /* What worked does not any more: the next command begins at the top. NULL is fine. */
 void koda_ladder_forget(struct koda_sandbox *sandbox);
 /* Chooses the next backend that works here and is good enough, by running the command's plan with a

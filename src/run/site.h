@@ -8,8 +8,10 @@
 
 #include "base/buf.h"
 #include "base/macros.h"
+#include "base/set.h"
 #include "base/str.h"
 
+#include <koda/policy.h>
 #include <koda/rules.h>
 
 struct koda_policy;
@@ -85,6 +87,20 @@ KODA_CHECK int koda_site_see(struct koda_site *site, const char *target, char **
 KODA_CHECK int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *policy,
 					struct koda_error *err);
 
-#define koda_auto_site __attribute__((cleanup(koda_site_clear)))
+/* The same in two steps, for a policy that others read meanwhile: the walk, which may take as long
+ * as a file system does, changes nothing; only applying it does, and cannot fail. */
+struct koda_resolved {
+	bool differs; /* is there anything to apply? */
+	bool is_other[KODA_LIST_ALLOWED_DOMAINS];
+	struct koda_set lists[KODA_LIST_ALLOWED_DOMAINS]; /* owned; those that are others */
+};
+
+KODA_CHECK int koda_site_resolve(const struct koda_site *site, const struct koda_policy *policy,
+				 struct koda_resolved *ret_resolved, struct koda_error *err);
+void koda_resolved_apply(struct koda_resolved *resolved, struct koda_policy *policy);
+void koda_resolved_clear(struct koda_resolved *resolved);
+
+#define koda_auto_resolved __attribute__((cleanup(koda_resolved_clear)))
+#define koda_auto_site     __attribute__((cleanup(koda_site_clear)))
 
 #endif

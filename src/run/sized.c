@@ -20,7 +20,9 @@ int koda_sized_check(const void *ret, size_t least, const char *name, struct kod
 {
 	size_t size = size_of(ret);
 
-	if (size < least || size > SIZE_MAX_SANE)
+	/* A struct that begins with its size is aligned like it, and so is its end, in every
+	 * release: any other size was not the compiler's, and may end inside a member. */
+	if (size < least || size > SIZE_MAX_SANE || size % _Alignof(size_t) != 0)
 		return koda_fail_at(err, KODA_E_INVALID, 0, "size",
 				    "%zu: set it to sizeof(struct %s)", size, name);
 	return KODA_OK;

@@ -13,7 +13,7 @@
 #include "run/socket.h"
 #include "run/world.h"
 
-/* The search depth has a floor of its own for what lies below the root. */
+/* Repositories first: what is missing, a link, or has another name is looked for in them, too. */
 static int look(struct koda_site *site, const struct koda_policy *policy,
 		struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
 		struct koda_error *err)
@@ -51,16 +51,20 @@ int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
 static int look_again(struct koda_sandbox *sandbox, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv sockets = KODA_STRV_INIT;
+	koda_auto_resolved struct koda_resolved resolved = { .differs = false };
 	struct koda_site site = KODA_SITE_INIT;
 	struct koda_rules *rules = NULL;
 	int r = koda_site_load(&site, sandbox->site.root,
 			       (const char *const *)sandbox->host_env.items, err);
 
 	/* Where its links lead by now; where denied ones led before stays denied. */
-	koda_way_hold(&sandbox->way);
 	if (r == KODA_OK)
-		r = koda_site_resolve_policy(&site, sandbox->policy, err);
-	koda_way_release(&sandbox->way);
+		r = koda_site_resolve(&site, sandbox->policy, &resolved, err);
+	if (r == KODA_OK && resolved.differs) {
+		koda_way_hold(&sandbox->way);
+		koda_resolved_apply(&resolved, sandbox->policy);
+		koda_way_release(&sandbox->way);
+	}
 	if (r == KODA_OK)
 		r = look(&site, sandbox->policy, &rules, &sockets, &sandbox->sockets_unsure, err);
 	if (r < 0) {

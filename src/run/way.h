@@ -33,7 +33,8 @@ KODA_CHECK int koda_way_add(struct koda_way *way, const char *const *env, int li
 KODA_CHECK int koda_way_set_rules(struct koda_way *way, const struct koda_policy *policy,
 				  struct koda_error *err);
 
-/* Between the two nobody reads the policy of the way. */
+/* Between the two nobody reads the policy of the way. Every sandbox of the process waits
+ * meanwhile, so nothing is done there that can take long. */
 void koda_way_hold(struct koda_way *way);
 void koda_way_release(struct koda_way *way);
 

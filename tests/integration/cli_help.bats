@@ -116,7 +116,7 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 	koda ''
 	refuses "unknown command ''"
 	koda pol
-	refuses "unknown command 'pol'"
+	refuses "unknown command 'pol', did you mean 'policy'?"
 }
 
 @test "an unknown option names its nearest match and the help of its command" {
@@ -126,6 +126,13 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 	refuses "did you mean '--version'"
 	koda env --nul -c ls
 	refuses "env: " "did you mean '--null'"
+	koda run --memory lots -c true
+	refuses "'lots' is not a size"
+	koda run --wall 5 -c true
+	refuses "run: " "'--wall'" "did you mean '--wall-time'"
+	koda run --deny /etc -c true # several begin so
+	refuses "run: " "'--deny'"
+	[[ $stderr != *"did you mean"* ]]
 	koda policy show -q
 	refuses "policy show: unknown option '-q'"
 	koda policy show "--$(printf 'x%.0s' {1..5000})"

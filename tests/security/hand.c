@@ -81,12 +81,15 @@ static int make_pipe(int *ret_ours, int mine)
 	return pipe2(ends, O_CLOEXEC) < 0 ? -1 : kept(ret_ours, mine, ends);
 }
 
+/* Datagrams have no end to be read to. */
 static int make_pair(int type)
 {
+	static int idle;
 	int ends[2];
 
-	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0 ? -1
-								     : kept(&ours.drained, 0, ends);
+	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0
+		       ? -1
+		       : kept(type == SOCK_DGRAM ? &idle : &ours.drained, 0, ends);
 }
 
 static int listening(const char *path)

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 # bats file_tags=clause:system_calls
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
-# T-20: a system call leads around the view: namespaces, mounts, rings, keys, other memory.
+# T-20: a system call leads around the view: namespaces, mounts, rings, keys, other memory,
+# snapshots of a file system.
+
+bats_require_minimum_version 1.5.0
 
 setup() {
 	load helper
@@ -45,20 +48,41 @@ teardown() {
 }
 
 # Snapshots and subvolumes of Btrfs and bcachefs, copies of OCFS2; generation, layout, encryption and
-# verity. By their size the numbers differ; the filter must not mind.
+# verity, label, freezing, trimming and shutting down; layouts of Lustre and Ceph, what F2FS and FAT have;
+# namespaces, processes and block devices. By their size the numbers differ; the filter must not mind.
 @test "no file system makes or changes by a directory what cannot be made by path" {
 	local number
 	for number in 0x50009401 0x5000940e 0x5000940f 0x50009417 0x50009418 0x5000943f 0x4008941a \
 		0xc0c89425 0xc0c09425 0x4020bc10 0x4020bc11 0x8008bc40 0x40186f04 0x40086604 0x40046604 \
-		0x6609 0x800c6613 0x40806685; do
-		printf 'control\t%s\t.\ncontrol\t%s\t%s\n' "$number" "$number" "$elsewhere"
+		0x6609 0x800c6613 0x40806685 0x40087602 0x41009432 0xc0045877 0xc0185879 0x8004587d \
+		0x4008669a 0x40289702 0xf501 0xc020f509 0x40047211 0xb702 0xff05 0x1260 0xae00 0x100009401; do
+		printf 'control\t%s\n' "$number"
 	done >"$BATS_TEST_TMPDIR/controls"
 	refused_each <"$BATS_TEST_TMPDIR/controls"
-	# Twin: clones of files, and looking, are nobody's business.
-	for number in 0x40049409 0x4020940d 0xc0189436 0x80086601 0x801c581f; do
-		allowed control "$number" .
-	done
+	[[ $(sort -u "$BATS_TEST_TMPDIR/out") == ENOTTY ]]
 	outside_each <"$BATS_TEST_TMPDIR/controls"
+}
+
+# Clones of files, and looking, are nobody's business; nor are terminals, sockets and what is asked of
+# any descriptor.
+@test "twin: what programs ask files and descriptors comes through" {
+	local number tool there
+	for number in 0x40049409 0x4020940d 0xc0189436 0x80086601 0x80086603 0x80087601 0xc020660b \
+		0x801c581f 0x800c581e 0xc0205838 0x8100587e 0xc0046686 0x2 0x5401 0x5413 0x802c542a \
+		0x5421 0x541b 0x5450 0x5451 0x5452 0x8912 0x10000541b; do
+		printf 'control\t%s\n' "$number"
+	done >"$BATS_TEST_TMPDIR/controls"
+	each_inside <"$BATS_TEST_TMPDIR/controls"
+	[[ $(sort -u "$BATS_TEST_TMPDIR/out") == ok ]] || explain 'not all of them'
+	run run_box sh -c 'cp --reflink=auto file copy && cat copy'
+	[[ $output == here ]]
+	for tool in 'lsattr -v file' 'lsattr -p file' 'filefrag -v file'; do
+		command -v "${tool%% *}" >/dev/null || continue
+		run -0 sh -c "$tool 2>&1"
+		there=$output
+		run -0 run_box sh -c "$tool 2>&1"
+		[[ $output == "$there" ]]
+	done
 }
 
 @test "nobody has to wait for a command before he writes to a file" {

@@ -123,16 +123,19 @@ gone_with() {
 	gone_with init
 }
 
-# A large one takes longer than the runner waits for the guardian, which it then kills.
-@test "T-22: the temporary directory goes, even if the guardian does before it is empty" {
-	local i init guardian runner dir
+# filled: a command with a large temporary directory, that ends when there is a file go; sets runner,
+# guardian, dir. Names of one file are quickly made, also where files are not.
+filled() {
+	local i
+	rm -f up go
 	"$KODA_BIN" run "${fence[@]}" --wall-time 120 -- python3 -c '
 import os, time
 top = os.environ["TMPDIR"]
 for i in range(200):
     os.mkdir(f"{top}/{i}")
-    for j in range(200):
-        open(f"{top}/{i}/{j}", "w").close()
+    open(f"{top}/{i}/file", "w").close()
+    for j in range(300):
+        os.link(f"{top}/{i}/file", f"{top}/{i}/{j}")
 with open("new", "w") as f:
     f.write(top)
 os.rename("new", "up")
@@ -147,6 +150,22 @@ while not os.path.exists("go"):
 	dir=$(<up)
 	read -r guardian _ <"/proc/$runner/task/$runner/children" || true
 	[[ $guardian && $(find "$dir" -mindepth 1 -maxdepth 1 | wc -l) -eq 200 ]]
+}
+
+# Within a minute the directory is gone.
+dir_gone() {
+	local i
+	for ((i = 0; i < 3000; i++)); do
+		[[ -e $dir ]] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# A large one takes longer than the runner waits for the guardian, which it then kills.
+@test "T-22: the temporary directory goes, even if the guardian does before it is empty" {
+	local i guardian runner dir
+	filled
 	: >go
 	# It has begun; some of it is left.
 	for ((i = 0; i < 3000; i++)); do
@@ -154,11 +173,51 @@ while not os.path.exists("go"):
 		sleep 0.01
 	done
 	kill -KILL "$guardian" 2>/dev/null || true
-	for ((i = 0; i < 3000; i++)); do
-		[[ -e $dir ]] || break
-		sleep 0.02
+	dir_gone
+}
+
+# held: lets the command of filled end, and stops whom the guardian then has remove the directory.
+# Nothing if that was over too soon.
+held() {
+	python3 -c '
+import os, signal, sys, time
+def children():
+    with open("/proc/{0}/task/{0}/children".format(sys.argv[1])) as f:
+        return set(f.read().split())
+before = children()
+open("go", "w").close()
+end = time.monotonic() + 60
+try:
+    while time.monotonic() < end:
+        for pid in children() - before:
+            os.kill(int(pid), signal.SIGSTOP)
+            if os.listdir(sys.argv[2]):
+                print(pid)
+            sys.exit(0)
+except OSError:
+    pass' "$guardian" "$dir"
+}
+
+# However long it takes: who removes it is stopped until nobody waits for him any more.
+@test "T-22: the temporary directory goes, although it takes longer than the guardian waits or lives" {
+	local how i try remover guardian runner dir
+	for how in ended killed; do
+		for ((try = 0; try < 5; try++)); do
+			filled
+			remover=$(held)
+			[[ ! $remover ]] || break
+		done
+		background+=("$remover")
+		[[ $how == ended ]] || kill -KILL "$guardian"
+		wait "$runner" || [[ $how == killed ]]
+		for ((i = 0; i < 3000; i++)); do
+			[[ -e /proc/$guardian ]] || break
+			sleep 0.02
+		done
+		[[ ! -e /proc/$guardian && $(find "$dir" -mindepth 1 | wc -l) -gt 0 ]]
+		kill -CONT "$remover"
+		dir_gone
 	done
-	[[ ! -e $dir ]]
 }
 
 # A connection to a socket whose queue is full, while others see to it that it waits.

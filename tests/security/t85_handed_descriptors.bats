@@ -10,15 +10,23 @@ setup() {
 	load helper
 	new_project
 	: "${KODA_HAND:?set KODA_HAND to the host that hands over}"
+	: "${KODA_LIE:?set KODA_LIE to the host that does not look}"
+	mkfifo "$elsewhere/fifo"
+	# What is a way out.
+	forbidden=("directory=$elsewhere" "path=$elsewhere" "path=$elsewhere/file"
+		"file=$elsewhere/file" "log=$elsewhere/file" "fifo=$elsewhere/fifo"
+		file=/proc/self/mem file=/proc/self/ns/net file=/proc/self/ns/user file=/dev/null
+		file=/dev/ptmx tcp udp datagrams unconnected "listening=$elsewhere/socket"
+		pidfd eventfd epoll "unnamed=$elsewhere")
 }
 
-# hand NUMBER:KIND... -- COMMAND...: with the backend that is tried.
+# hand NUMBER:KIND... -- COMMAND...: with the backend that is tried, and another host if one is named.
 hand() {
+	local -a words=("${host:-$KODA_HAND}" "${KODA_TEST_BACKEND:-native}" "$project" "$@")
 	if [[ ${KODA_TEST_LACK-} ]]; then
-		"$KODA_WITHOUT" "$KODA_TEST_LACK" "$KODA_HAND" "${KODA_TEST_BACKEND:-native}" "$project" "$@"
-	else
-		"$KODA_HAND" "${KODA_TEST_BACKEND:-native}" "$project" "$@"
+		words=("$KODA_WITHOUT" "$KODA_TEST_LACK" "${words[@]}")
 	fi
+	"${words[@]}"
 }
 
 # Every number below 200 that is open.
@@ -34,15 +42,24 @@ print(*filter(is_open, range(200)))'
 
 @test "what is a way out is refused, and nothing runs" {
 	local kind
-	mkfifo "$elsewhere/fifo"
-	for kind in "directory=$elsewhere" "path=$elsewhere" "path=$elsewhere/file" \
-		"file=$elsewhere/file" "log=$elsewhere/file" "fifo=$elsewhere/fifo" \
-		file=/proc/self/mem file=/proc/self/ns/net file=/proc/self/ns/user file=/dev/null \
-		file=/dev/ptmx tcp udp datagrams unconnected "listening=$elsewhere/socket" \
-		pidfd eventfd epoll; do
+	for kind in "${forbidden[@]}"; do
 		run -103 hand "6:$kind" -- touch ran
 		[[ $output == *"not started: descriptors[0]: "* && ! -e ran ]]
+		rm -f "$elsewhere/socket"
 	done
+}
+
+@test "the launcher does not believe a runner that has not looked" {
+	local kind host=$KODA_LIE
+	for kind in "${forbidden[@]}"; do
+		run -125 hand 5:pipe "6:$kind" -- touch ran
+		[[ $output == *'not set up: '*'a descriptor cannot be handed over'* && ! -e ran ]]
+		rm -f "$elsewhere/socket"
+	done
+	# Twin: what may be handed over is, by the same runner.
+	run -0 --separate-stderr hand 5:pipe 6:sealed 7:stream -- \
+		bash -c 'cat <&6; touch ran; echo "by socket" >&7'
+	[[ $output == *remembered* && $output == *'heard by socket'* && -e ran ]]
 }
 
 @test "twin: without the library the same descriptors lead out" {
@@ -51,11 +68,6 @@ print(*filter(is_open, range(200)))'
 	exec 6<"$elsewhere/file"
 	outside reopen-fd 6
 	exec 6<&-
-}
-
-@test "a file without a name is only taken from memory" {
-	run -103 hand "6:unnamed=$elsewhere" -- touch ran
-	[[ ! -e ran ]]
 }
 
 @test "impossible requests run nothing" {

@@ -124,6 +124,109 @@ static void outcomes(void **state)
 	koda_sandbox_close(sandbox);
 }
 
+#define END(type, member) (offsetof(struct type, member) + sizeof(((struct type *)NULL)->member))
+#define MEMBER(type, member)                                                                       \
+	{                                                                                          \
+		offsetof(struct type, member), END(type, member)                                   \
+	}
+
+/* The three of them, with room for what a later release may add. */
+union grown {
+	size_t size;
+	struct koda_sandbox_options sandbox;
+	struct koda_command_options command;
+	struct koda_outcome outcome;
+	char room[1024];
+};
+
+struct site {
+	struct koda_sandbox *sandbox;
+	struct koda_command *waited;
+	const char *root;
+};
+
+/* Is it refused for its size? */
+static bool refuses_open(const struct site *site, union grown *given)
+{
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_error err = { 0 };
+	int r;
+
+	given->sandbox.root = site->root;
+	given->sandbox.trust = KODA_TRUST_AUTO;
+	r = koda_sandbox_open(&given->sandbox, &sandbox, &err);
+	koda_sandbox_close(sandbox);
+	return r == KODA_E_INVALID && strcmp(err.field, "size") == 0;
+}
+
+static bool refuses_plan(const struct site *site, union grown *given)
+{
+	struct koda_error err = { 0 };
+	char *text = NULL;
+	int r;
+
+	given->command.shell = "true";
+	r = koda_sandbox_plan(site->sandbox, &given->command, &text, &err);
+	free(text);
+	return r == KODA_E_INVALID && strcmp(err.field, "size") == 0;
+}
+
+static bool refuses_wait(const struct site *site, union grown *given)
+{
+	struct koda_error err = { 0 };
+
+	assert_int_equal(koda_command_wait(site->waited, &given->outcome, &err), KODA_E_INVALID);
+	return strcmp(err.field, "size") == 0;
+}
+
+/* What no compiler makes of any release's struct is refused, and so no member is ever cut; what one
+ * may make is taken. */
+static void sizes_end_between_members(void **state)
+{
+	static const struct {
+		bool (*refuses)(const struct site *site, union grown *given);
+		size_t least; /* of the first release */
+		size_t size;
+		size_t members[3][2]; /* that end behind that: each one's start and end */
+	} structs[] = {
+		{ refuses_open,
+		  END(koda_sandbox_options, no_sandbox),
+		  sizeof(struct koda_sandbox_options),
+		  { { 0 } } },
+		{ refuses_plan,
+		  offsetof(struct koda_command_options, descriptors),
+		  sizeof(struct koda_command_options),
+		  { MEMBER(koda_command_options, descriptors),
+		    MEMBER(koda_command_options, descriptor_count) } },
+		{ refuses_wait, END(koda_outcome, setup), sizeof(struct koda_outcome), { { 0 } } },
+	};
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = "true",
+						   .stdio = { -1, -1, -1 } };
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
+	struct site site = { .sandbox = open_one(*state), .root = *state };
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_OK(koda_sandbox_start(site.sandbox, &what, &site.waited, &err), err);
+	KODA_ASSERT_OK(koda_command_wait(site.waited, &outcome, &err), err);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(structs); i++) {
+		for (size_t size = 0; size < structs[i].size + 24; size++) {
+			union grown given = { .room = { 0 } };
+			bool possible = size >= structs[i].least && size % sizeof(size_t) == 0;
+
+			given.size = size;
+			if (structs[i].refuses(&site, &given) == possible)
+				fail_msg("struct %zu: a size of %zu is %s", i, size,
+					 possible ? "refused" : "taken");
+			for (size_t k = 0; k < KODA_ARRAY_LEN(structs[i].members); k++)
+				assert_false(possible && size > structs[i].members[k][0] &&
+					     size < structs[i].members[k][1]);
+		}
+	}
+	koda_command_free(site.waited);
+	koda_sandbox_close(site.sandbox);
+}
+
 static void reserved_members(void **state)
 {
 	struct koda_place place = { .root = "/srv/app" };
@@ -225,6 +328,7 @@ int main(void)
 		KODA_SCRATCH_TEST(smaller_and_larger_options),
 		KODA_SCRATCH_TEST(impossible_sizes),
 		KODA_SCRATCH_TEST(outcomes),
+		KODA_SCRATCH_TEST(sizes_end_between_members),
 		cmocka_unit_test(reserved_members),
 		cmocka_unit_test(frozen_layouts),
 		cmocka_unit_test(frozen_numbers),
