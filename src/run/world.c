@@ -43,6 +43,7 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 	(void)ctx;
 	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
 	if (lstat(path, &st) < 0) {
+		ret_look->closed = errno == EACCES;
 		if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
 			return KODA_OK;
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look at");
@@ -141,6 +142,14 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 	return r;
 }
 
+/* Is the git directory closed to us? As our own the command could open it, and what is in it cannot
+ * be told, nor held in its place. */
+static bool is_closed_git(int dir, const struct stat *git)
+{
+	return S_ISDIR(git->st_mode) && (git->st_mode & 0500) != 0500 && git->st_uid == geteuid() &&
+	       faccessat(dir, ".git", R_OK | X_OK, AT_EACCESS) < 0;
+}
+
 /* One directory: is there a .git, and what is below? */
 static int scan_dir(struct queue *queue, const char *path, bool descend,
 		    const struct koda_found *found, struct koda_error *err)
@@ -160,13 +169,18 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!has_git && errno != ENOENT && errno != EACCES)
+	/* It can be listed, but nothing in it looked at. */
+	if (!has_git && errno == EACCES)
+		return st.st_uid == geteuid() ? koda_strv_add(found->closed, path, err) : KODA_OK;
+	if (!has_git && errno != ENOENT)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	/* What a run that was killed has left is nobody's repository. */
 	has_git = has_git && !koda_hold_is_node(git.st_mode);
 	if (has_git)
-		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
-			 err);
+		r = note(is_closed_git(fd, &git) ? found->closed
+			 : S_ISDIR(git.st_mode)  ? found->git_dirs
+						 : found->git_files,
+			 path, ".git", err);
 	if (has_git && S_ISREG(git.st_mode) && git.st_nlink > 1 && found->shared)
 		*found->shared = true;
 	/* "." and the entry in the parent, then one per subdirectory. */

@@ -236,25 +236,29 @@ static void files_are_not_looked_at(void **state)
 /* The owner can open what is closed, so the command could. Root sees it anyway. */
 static int scan_closed(void *dir)
 {
-	struct koda_strv dirs = KODA_STRV_INIT;
-	struct koda_strv files = KODA_STRV_INIT;
-	struct koda_strv closed = KODA_STRV_INIT;
-	const struct koda_found lists = { &dirs, &files, &closed, NULL };
-	int r;
-	bool seen;
+	static const mode_t modes[] = { 0311, 0000, 0600, 0644 };
 
 	KODA_CHILD_CHECK(koda_child_drop_root());
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n"), 0755) == 0);
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n/.git"), 0755) == 0);
-	KODA_CHILD_CHECK(chmod(koda_in(dir, "n"), 0311) == 0);
-	r = koda_world_scan(dir, 3, &lists, NULL);
-	seen = koda_strv_has(&dirs, koda_in(dir, "n/.git")) ||
-	       koda_strv_has(&closed, koda_in(dir, "n"));
-	koda_strv_clear(&dirs);
-	koda_strv_clear(&files);
-	koda_strv_clear(&closed);
-	(void)chmod(koda_in(dir, "n"), 0755);
-	KODA_CHILD_CHECK(r < 0 || seen);
+	KODA_EACH(mode, modes) {
+		struct koda_strv dirs = KODA_STRV_INIT;
+		struct koda_strv files = KODA_STRV_INIT;
+		struct koda_strv closed = KODA_STRV_INIT;
+		const struct koda_found lists = { &dirs, &files, &closed, NULL };
+		bool seen;
+		int r;
+
+		KODA_CHILD_CHECK(chmod(koda_in(dir, "n"), *mode) == 0);
+		r = koda_world_scan(dir, 3, &lists, NULL);
+		seen = koda_strv_has(&dirs, koda_in(dir, "n/.git")) ||
+		       koda_strv_has(&closed, koda_in(dir, "n"));
+		koda_strv_clear(&dirs);
+		koda_strv_clear(&files);
+		koda_strv_clear(&closed);
+		(void)chmod(koda_in(dir, "n"), 0755);
+		KODA_CHILD_CHECK(r < 0 || seen);
+	}
 	return 0;
 }
 
