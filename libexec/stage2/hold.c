@@ -34,6 +34,8 @@ struct hold {
 
 static struct hold *holds;
 static size_t hold_count;
+/* Looking at a placeholder takes a descriptor, also when reserving has used up all others. */
+static int spare = -1;
 
 static bool is_hold(const struct koda_op *op)
 {
@@ -166,6 +168,7 @@ void koda_hold_all(const struct plan *plan)
 	if (count == 0)
 		return;
 	mask = umask(0); /* modes are exact */
+	spare = open("/", O_PATH | O_CLOEXEC);
 	holds = calloc(count, sizeof(*holds));
 	if (!holds)
 		koda_stage2_fail("out of memory", "", ENOMEM);
@@ -216,6 +219,8 @@ static bool undo_all(bool wait)
  * and holds no lock meanwhile. */
 void koda_hold_undo(void)
 {
+	if (spare >= 0)
+		(void)close(spare);
 	if (undo_all(false) || fork() != 0)
 		return;
 	(void)close(KODA_STAGE2_STATUS_FD);
