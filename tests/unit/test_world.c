@@ -8,6 +8,9 @@
 #include "run/world.h"
 #include "wire/hold.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* Makes dir/path and every directory on the way to it. */
@@ -233,6 +236,51 @@ static void files_are_not_looked_at(void **state)
 	assert_true(full < 20 * empty + 20000000U);
 }
 
+/* Makes and removes directories for as long as its parent lives. */
+static _Noreturn void toggle(const char *dir)
+{
+	char names[8][16];
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (chdir(dir) < 0)
+		_exit(1);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names); i++)
+		(void)snprintf(names[i], sizeof(names[i]), "new%zu", i);
+	for (;;) {
+		KODA_EACH(name, names)
+			(void)mkdir(*name, 0755);
+		KODA_EACH(name, names)
+			(void)rmdir(*name);
+	}
+}
+
+/* T-30. A file system in memory is the fastest to change. */
+static void directories_that_come_and_go_hide_no_others(void **state)
+{
+	char base[] = "/dev/shm/koda-world-XXXXXX";
+	const char *dir = mkdtemp(base) ? base : *state;
+	size_t fewest = SIZE_MAX;
+	pid_t pid;
+
+	for (char at[] = "0/.git"; at[0] < '6'; at[0]++)
+		make_dirs(dir, at);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		toggle(dir);
+	for (int i = 0; i < 2000; i++) {
+		struct found found = scan(dir, 1);
+
+		fewest = found.dirs.len < fewest ? found.dirs.len : fewest;
+		clear(&found);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	if (dir == base)
+		(void)nftw(dir, koda_scratch_remove_, 16, FTW_DEPTH | FTW_PHYS);
+	assert_int_equal(fewest, 6);
+}
+
 /* The owner can open what is closed, so the command could. Root sees it anyway. */
 static int scan_closed(void *dir)
 {
@@ -278,6 +326,7 @@ int main(void)
 		KODA_SCRATCH_TEST(pointers_are_followed),
 		KODA_SCRATCH_TEST(files_are_not_looked_at),
 		KODA_SCRATCH_TEST(a_closed_directory_is_not_passed_over),
+		KODA_SCRATCH_TEST(directories_that_come_and_go_hide_no_others),
 	};
 
 	return KODA_TEST_RUN(tests);
