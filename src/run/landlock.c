@@ -104,8 +104,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 			     "wherever nothing protected exists",
 			     native);
 	of[KODA_CLAUSE_PRIVATE_DIRS] = koda_refused(
-		"the host's /tmp, /run and /dev/shm are closed instead of private; TMPDIR "
-		"is a directory of the command's own",
+		"the host's /tmp, /run and /dev/shm are closed, not private (TMPDIR is), and device "
+		"nodes outside /dev work",
 		native);
 	of[KODA_CLAUSE_SECOND_LAYER] =
 		koda_refused("Landlock is the only layer that holds files", native);
