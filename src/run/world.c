@@ -167,6 +167,17 @@ static bool is_closed_git(int dir, const struct stat *git)
 	       faccessat(dir, ".git", R_OK | X_OK, AT_EACCESS) < 0;
 }
 
+static int note_git(const struct koda_found *found, const char *path, int fd,
+		    const struct stat *git, struct koda_error *err)
+{
+	if (S_ISREG(git->st_mode) && git->st_nlink > 1 && found->shared)
+		*found->shared = true;
+	return note(is_closed_git(fd, git)  ? found->closed
+		    : S_ISDIR(git->st_mode) ? found->git_dirs
+					    : found->git_files,
+		    path, ".git", err);
+}
+
 /* One directory: is there a .git, and what is below? */
 static int scan_dir(struct queue *queue, const char *path, bool descend,
 		    const struct koda_found *found, struct koda_error *err)
@@ -194,12 +205,7 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	/* What a run that was killed has left is nobody's repository. */
 	has_git = has_git && !koda_hold_is_node(git.st_mode);
 	if (has_git)
-		r = note(is_closed_git(fd, &git) ? found->closed
-			 : S_ISDIR(git.st_mode)  ? found->git_dirs
-						 : found->git_files,
-			 path, ".git", err);
-	if (has_git && S_ISREG(git.st_mode) && git.st_nlink > 1 && found->shared)
-		*found->shared = true;
+		r = note_git(found, path, fd, &git, err);
 	/* "." and the entry in the parent, then one per subdirectory. */
 	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
