@@ -167,8 +167,10 @@ void koda_hold_all(const struct plan *plan)
 		count += is_hold(&op);
 	if (count == 0)
 		return;
-	mask = umask(0); /* modes are exact */
 	spare = open("/", O_PATH | O_CLOEXEC);
+	if (spare < 0)
+		koda_stage2_fail("keep a descriptor", "", errno);
+	mask = umask(0); /* modes are exact */
 	holds = calloc(count, sizeof(*holds));
 	if (!holds)
 		koda_stage2_fail("out of memory", "", ENOMEM);
