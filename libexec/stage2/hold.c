@@ -34,6 +34,8 @@ struct hold {
 
 static struct hold *holds;
 static size_t hold_count;
+/* Looking at a placeholder takes a descriptor, also when reserving has used up all others. */
+static int spare = -1;
 
 static bool is_hold(const struct koda_op *op)
 {
@@ -165,6 +167,9 @@ void koda_hold_all(const struct plan *plan)
 		count += is_hold(&op);
 	if (count == 0)
 		return;
+	spare = open("/", O_PATH | O_CLOEXEC);
+	if (spare < 0)
+		koda_stage2_fail("keep a descriptor", "", errno);
 	mask = umask(0); /* modes are exact */
 	holds = calloc(count, sizeof(*holds));
 	if (!holds)
@@ -216,6 +221,8 @@ static bool undo_all(bool wait)
  * and holds no lock meanwhile. */
 void koda_hold_undo(void)
 {
+	if (spare >= 0)
+		(void)close(spare);
 	if (undo_all(false) || fork() != 0)
 		return;
 	(void)close(KODA_STAGE2_STATUS_FD);

@@ -200,9 +200,11 @@ static int find_edges(struct pass *pass)
 		if (edge.allowed == may_above(pass, edge.path))
 			continue;
 		r = look_at(c, edge.path, &edge.look);
-		if (r < 0 || edge.look.thing == KODA_THING_MISSING)
+		if (r < 0 || (edge.look.thing == KODA_THING_MISSING && !edge.look.closed))
 			continue;
-		pass->edges[pass->count++] = edge;
+		/* The closed directory's owner could open it; so it is granted to nobody. */
+		if (!edge.look.closed)
+			pass->edges[pass->count++] = edge;
 		if (!edge.allowed)
 			r = add_rim(pass, &edge);
 	}

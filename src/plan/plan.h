@@ -32,6 +32,7 @@ struct koda_look {
 	uint64_t dev;
 	uint64_t ino;
 	bool neutral; /* a file that git reads as if it were not there, as placeholders are */
+	bool closed;  /* missing, as far as can be told: a directory on the way is closed to us */
 };
 
 /* The file system as the planner may ask it; tests give one of their own. */

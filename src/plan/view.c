@@ -43,7 +43,8 @@ struct planner {
 	/* Neighbours are planned one after the other, and lie in the same directory. */
 	struct koda_span dir;
 	enum state dir_state;
-	bool dir_exists; /* false: not known */
+	bool dir_exists;         /* false: not known */
+	struct koda_span closed; /* to us, and hidden: the last of those */
 	struct koda_error *err;
 };
 
@@ -68,7 +69,7 @@ static enum state state_around(struct planner *p, struct koda_span path)
 	struct koda_span dir = koda_plan_parent(path);
 	struct koda_verdict ignored;
 
-	if (!p->dir.ptr || dir.len != p->dir.len || memcmp(dir.ptr, p->dir.ptr, dir.len) != 0) {
+	if (!koda_span_eq(p->dir, dir)) {
 		p->dir = dir;
 		p->dir_state = state_of(p, dir, &ignored);
 		p->dir_exists = false;
@@ -224,6 +225,24 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 	return add(p, KODA_OP_READONLY, path, look, why);
 }
 
+/* T-15. Something hidden is in a directory that is closed to us. A command of another sandbox may
+ * open that again while this one runs, so all of it is hidden. */
+static int hide_closed(struct planner *p, struct koda_span path, const char *why)
+{
+	struct koda_look look = { .closed = true };
+	int r = KODA_OK;
+
+	while (look.closed && path.len > 1 && r == KODA_OK) {
+		path = koda_plan_parent(path);
+		r = look_at(p, path, &look);
+	}
+	/* What else is hidden in it comes next. */
+	if (r < 0 || look.thing != KODA_THING_DIR || koda_span_eq(p->closed, path))
+		return r;
+	p->closed = path;
+	return protect(p, path, STATE_HIDDEN, &look, (struct koda_verdict){ 0 }, false, why);
+}
+
 /* Something other than the copy around it. */
 static int plan_in_copy(struct planner *p, struct koda_span path, enum state state,
 			const struct koda_look *look, bool has_hole, const char *why)
@@ -262,6 +281,8 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	if (r < 0)
 		return r;
 	describe(reason, why, sizeof(why));
+	if (!private && look.closed && state == STATE_HIDDEN)
+		return hide_closed(p, path, why);
 	if (!private && around == STATE_WRITABLE)
 		return protect(p, path, state, &look, reason, has_hole, why);
 	if (!private && around == STATE_COPIED)
@@ -321,6 +342,7 @@ static int plan_root(struct planner *p)
 /* The host's sockets that would still be reachable by path: connecting needs no write access. */
 static int plan_sockets(struct planner *p)
 {
+	struct koda_span root = koda_span_of(p->request->place->root);
 	int r = KODA_OK;
 
 	for (const char *const *s = p->request->sockets; s && *s && r == KODA_OK; s++) {
@@ -330,6 +352,8 @@ static int plan_sockets(struct planner *p)
 		if (is_private(p, path) || koda_set_find(&p->mounted, path) != KODA_SET_NONE)
 			continue;
 		r = look_at(p, path, &look);
+		if (r == KODA_OK && look.closed && koda_path_covers(root, path))
+			r = hide_closed(p, path, "a socket of the host");
 		if (r == KODA_OK && look.thing != KODA_THING_OTHER)
 			continue;
 		/* It must not be moved either: only its name tells the next run where it is. */

@@ -79,6 +79,14 @@ static bool is_nothing(int error)
 	       error == ENXIO; /* a socket: a placeholder of another run */
 }
 
+/* What is in it cannot be told. */
+static bool is_closed(int dir)
+{
+	struct stat st;
+
+	return dir >= 0 && fstatat(dir, ".", &st, 0) < 0 && errno == EACCES;
+}
+
 /* Forgets the directory unless it looks enough like a git directory to be made into one. */
 static int keep_if_git(char **dir, struct koda_error *err)
 {
@@ -86,7 +94,7 @@ static int keep_if_git(char **dir, struct koda_error *err)
 
 	if (*dir && fd < 0 && !is_nothing(errno))
 		return koda_fail_at(err, KODA_E_SYS, errno, *dir, "cannot follow a git pointer");
-	if (!koda_gitlink_resembles(fd))
+	if (!koda_gitlink_resembles(fd) && !is_closed(fd))
 		free(KODA_TAKE(*dir));
 	return KODA_OK;
 }

@@ -103,10 +103,10 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 		koda_refused("without a mount, a protected name that does not exist can be created "
 			     "wherever nothing protected exists",
 			     native);
-	of[KODA_CLAUSE_PRIVATE_DIRS] = koda_refused(
-		"the host's /tmp, /run and /dev/shm are closed instead of private; TMPDIR "
-		"is a directory of the command's own",
-		native);
+	of[KODA_CLAUSE_PRIVATE_DIRS] = koda_refused("the host's /tmp, /run and /dev/shm are "
+						    "closed, not private (TMPDIR is), and device "
+						    "nodes outside /dev work",
+						    native);
 	of[KODA_CLAUSE_SECOND_LAYER] =
 		koda_refused("Landlock is the only layer that holds files", native);
 	of[KODA_CLAUSE_NETWORK] = koda_enforced("the sandbox makes every connection, to the proxy");

@@ -77,16 +77,18 @@ static int read_dir(struct koda_search *search, struct koda_strv *queue, const c
 	const struct dirent *entry;
 	struct stat st;
 	struct reading at = { .path = path };
+	/* Looking at "." fails where a directory can be listed, but nothing in it be reached. */
+	bool is_open = fd >= 0 && fstatat(fd, ".", &st, 0) == 0;
 	DIR *dir;
 	int r = KODA_OK;
 
 	/* The owner can open what is closed. */
-	if (fd < 0 && errno == EACCES && search->closed && lstat(path, &st) == 0 &&
+	if (!is_open && errno == EACCES && search->closed && lstat(path, &st) == 0 &&
 	    st.st_uid == geteuid())
 		return koda_strv_add(search->closed, path, err);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+	if (!is_open && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
 		return KODA_OK; /* gone, or somebody else's */
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (!is_open)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look into");
 	at.fd = fd;
 	at.dev = st.st_dev;

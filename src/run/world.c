@@ -14,10 +14,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Directories looked at in one scan; more than this is told, not skipped. */
 #define SCAN_MAX 200000
+
+/* File systems go by a clock that may be so far behind. */
+#define CLOCK_GRAIN_NS 100000000
 
 /* Read-only and empty, or just "." as in a commondir that leads nowhere else. So is what has gone
  * since it was looked at: the placeholder of a run that has just ended. */
@@ -43,6 +47,7 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 	(void)ctx;
 	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
 	if (lstat(path, &st) < 0) {
+		ret_look->closed = errno == EACCES;
 		if (errno == ENOENT || errno == ENOTDIR || errno == EACCES)
 			return KODA_OK;
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look at");
@@ -74,6 +79,7 @@ struct queue {
 	size_t level_end;     /* those before it are on the current level */
 	struct kind kinds[8]; /* of the file systems met; one beyond these is asked each time */
 	size_t kind_count;
+	struct timespec since; /* when the scan began */
 };
 
 /* Only what is known to count is believed: others say 1 or 2 for every directory, or what some
@@ -107,6 +113,17 @@ static const struct dirent *next_entry(DIR *dir)
 	return readdir(dir);
 }
 
+/* A command that runs beside us may make directories after they were counted, to be found instead
+ * of others. Every such change is an attribute change, whose time nobody can set. */
+static bool is_settled(const struct queue *queue, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (st.st_ctim.tv_sec < queue->since.tv_sec ||
+				       (st.st_ctim.tv_sec == queue->since.tv_sec &&
+					st.st_ctim.tv_nsec < queue->since.tv_nsec));
+}
+
 /* Adds the subdirectories of dir. expected is how many there are, where the file system tells by
  * its link count; reading stops when they are found. */
 static int read_subdirs(struct queue *queue, int fd, const char *path, size_t expected,
@@ -131,7 +148,8 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 				 S_ISDIR(st.st_mode);
 		if (!is_dir || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		expected--;
+		if (--expected == 0 && !is_settled(queue, fd))
+			expected = SIZE_MAX;
 		if (strcmp(entry->d_name, ".git") != 0)
 			r = note(&queue->dirs, path, entry->d_name, err);
 	}
@@ -139,6 +157,25 @@ static int read_subdirs(struct queue *queue, int fd, const char *path, size_t ex
 		r = koda_fail_at(err, KODA_E_SYS, errno, path, "cannot read the directory");
 	(void)closedir(dir);
 	return r;
+}
+
+/* Is the git directory closed to us? As our own the command could open it, and what is in it cannot
+ * be told, nor held in its place. */
+static bool is_closed_git(int dir, const struct stat *git)
+{
+	return S_ISDIR(git->st_mode) && (git->st_mode & 0500) != 0500 && git->st_uid == geteuid() &&
+	       faccessat(dir, ".git", R_OK | X_OK, AT_EACCESS) < 0;
+}
+
+static int note_git(const struct koda_found *found, const char *path, int fd,
+		    const struct stat *git, struct koda_error *err)
+{
+	if (S_ISREG(git->st_mode) && git->st_nlink > 1 && found->shared)
+		*found->shared = true;
+	return note(is_closed_git(fd, git)  ? found->closed
+		    : S_ISDIR(git->st_mode) ? found->git_dirs
+					    : found->git_files,
+		    path, ".git", err);
 }
 
 /* One directory: is there a .git, and what is below? */
@@ -160,23 +197,25 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	has_git = fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!has_git && errno != ENOENT && errno != EACCES)
+	/* It can be listed, but nothing in it looked at. */
+	if (!has_git && errno == EACCES)
+		return st.st_uid == geteuid() ? koda_strv_add(found->closed, path, err) : KODA_OK;
+	if (!has_git && errno != ENOENT)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot look for repositories");
 	/* What a run that was killed has left is nobody's repository. */
 	has_git = has_git && !koda_hold_is_node(git.st_mode);
 	if (has_git)
-		r = note(S_ISDIR(git.st_mode) ? found->git_dirs : found->git_files, path, ".git",
-			 err);
-	if (has_git && S_ISREG(git.st_mode) && git.st_nlink > 1 && found->shared)
-		*found->shared = true;
+		r = note_git(found, path, fd, &git, err);
 	/* "." and the entry in the parent, then one per subdirectory. */
 	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
 	/* T-30. A repository without a work tree: the directory itself is what git obeys. */
 	if (r == KODA_OK && expected >= 2 && koda_gitlink_is_dir_at(fd))
 		r = koda_strv_add(found->git_dirs, path, err);
-	if (r < 0 || !descend || expected == (size_t)(has_git && S_ISDIR(git.st_mode)))
+	if (r < 0 || !descend || expected == 0)
 		return r;
+	if (expected == 1 && has_git && S_ISDIR(git.st_mode) && is_settled(queue, fd))
+		return r; /* just that */
 	return read_subdirs(queue, fd, path, expected, err);
 }
 
@@ -285,6 +324,12 @@ int koda_world_scan(const char *root, unsigned int depth, const struct koda_foun
 	unsigned int level = 0;
 	int r = koda_strv_add(&queue.dirs, root, err);
 
+	(void)clock_gettime(CLOCK_REALTIME, &queue.since);
+	queue.since.tv_nsec -= CLOCK_GRAIN_NS;
+	if (queue.since.tv_nsec < 0) {
+		queue.since.tv_sec--;
+		queue.since.tv_nsec += 1000000000;
+	}
 	queue.level_end = queue.dirs.len;
 	while (r == KODA_OK && queue.next < queue.dirs.len) {
 		if (queue.next == queue.level_end) {

@@ -136,6 +136,30 @@ d['fs']['allow_read_within_deny'] = ['$project/dir/hole']"
 	refused open-read "$HOME/.local/state/koda/key"
 }
 
+# opened_meanwhile MODE OPTION...: what is in shut, which another opens while the command runs.
+opened_meanwhile() {
+	chmod "$1" shut
+	box=("${@:2}")
+	(sleep 1 && chmod 755 shut) 3>&- &
+	background+=($!)
+	run run_box sh -c 'for i in $(seq 40); do cat shut/secret 2>/dev/null && exit; sleep 0.05; done; false'
+	wait "$!"
+}
+
+@test "hidden in a directory that was closed when the command started" {
+	mkdir shut
+	echo secret >shut/secret
+	local mode
+	for mode in 0000 0600; do
+		opened_meanwhile "$mode" --deny-read "$project/shut/secret"
+		[[ $status -ne 0 && $output != *secret* ]] || { echo "mode $mode: $output"; false; }
+		opened_meanwhile "$mode" --deny-read "$project/shut/secret" --deny-read "$project/shut/other"
+		[[ $status -ne 0 && $output != *secret* ]] || { echo "mode $mode: $output"; false; }
+	done
+	opened_meanwhile 0600
+	[[ $status -eq 0 && $output == secret ]]
+}
+
 @test "twin: without the rule all of it can be read" {
 	mkdir -p dir
 	echo secret | tee secret dir/secret >/dev/null

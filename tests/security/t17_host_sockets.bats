@@ -71,6 +71,21 @@ hidden() {
 	refused connect-unix "$1"
 }
 
+@test "nor in a directory that was closed when the command started" {
+	mkdir shut
+	listen_unix "$project/shut/s"
+	outside connect-unix "$project/shut/s"
+	local mode
+	for mode in 0000 0600; do
+		chmod "$mode" shut
+		(sleep 1 && chmod 755 shut) 3>&- &
+		run run_box sh -c 'for i in $(seq 40); do
+			"$0" connect-unix shut/s 2>&1 && exit; sleep 0.05; done; false' "$KODA_PROBE"
+		wait "$!"
+		[[ $status -ne 0 ]] || { echo "mode $mode: $output"; false; }
+	done
+}
+
 # bats test_tags=backend:locked
 @test "sockets of every type" {
 	bind_unix DGRAM "$project" "$project/d" ''

@@ -81,13 +81,35 @@ cannot_touch() {
 @test "a repository in a directory that was closed to be overlooked" {
 	repository nested/.git
 	local mode
-	for mode in 0000 0311 0111; do
+	for mode in 0000 0311 0111 0600 0644; do
 		chmod "$mode" nested
 		run run_box sh -c "chmod 755 nested; '$KODA_PROBE' create nested/.git/hooks/pre-commit"
 		chmod 755 nested
 		[[ $status -ne 0 && ! -e nested/.git/hooks/pre-commit ]] ||
 			{ echo "mode $mode: $output"; false; }
 	done
+}
+
+@test "a git directory that was closed, and one below a directory that was" {
+	repository .git
+	repository outer/nested/.git
+	local mode dir
+	for dir in .git outer/nested/.git outer; do
+		for mode in 0000 0300 0600; do
+			chmod "$mode" "$dir"
+			run run_box sh -c "chmod 755 $dir; '$KODA_PROBE' create .git/hooks/pre-commit ||
+				'$KODA_PROBE' create outer/nested/.git/hooks/pre-commit"
+			chmod 755 "$dir"
+			[[ $status -ne 0 && ! -e .git/hooks/pre-commit &&
+				! -e outer/nested/.git/hooks/pre-commit ]] ||
+				{ echo "$dir, mode $mode: $output"; false; }
+		done
+	done
+	# Twin: a closed directory keeps nobody from the rest.
+	mkdir closed free
+	chmod 0600 closed
+	allowed create free/new
+	chmod 755 closed
 }
 
 @test "twin: the rest of a repository can be written" {

@@ -87,6 +87,22 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	no_litter ./file
 }
 
+# bats test_tags=backend:view
+@test "a project with more repositories than there are descriptors is left as it was" {
+	local before i
+	for ((i = 0; i < 80; i++)); do
+		mkdir -p "nested/$i/.git/info"
+	done
+	before=$(find . -mindepth 1 | LC_ALL=C sort)
+	status=0
+	(ulimit -n 64 && run_box true) 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[[ $status -eq 125 ]] || explain 'not refused'
+	no_litter "$before"
+	# Twin: with more of them it runs.
+	allowed create nested/0/new
+	no_litter "$(printf '%s\n./nested/0/new' "$before" | LC_ALL=C sort)"
+}
+
 @test "twin: other names can be created in all these ways, and these ones outside" {
 	mkdir dir
 	allowed create new

@@ -123,10 +123,16 @@ teardown() {
 }
 
 @test "a name in a directory that was closed to be overlooked" {
-	mkdir shut
-	ln .git/config shut/config
-	chmod 0 shut
-	run run_box sh -c "chmod 755 shut; '$KODA_PROBE' open-write shut/config"
-	chmod 755 shut
-	[[ $status -ne 0 ]]
+	mkdir -p shut/deep
+	local mode name
+	for name in shut/config shut/deep/config; do
+		ln .git/config "$name"
+		for mode in 0000 0600; do
+			chmod "$mode" shut
+			run run_box sh -c "chmod 755 shut; '$KODA_PROBE' open-write $name"
+			chmod 755 shut
+			[[ $status -ne 0 ]] || { echo "$name, mode $mode: $output"; false; }
+		done
+		rm "$name"
+	done
 }

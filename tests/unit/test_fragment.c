@@ -12,7 +12,8 @@
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* "d path", "l path" (a link) or "f path"; what is not listed does not exist. */
+/* "d path", "l path" (a link), "f path" or "c path" (a directory that is closed to us, with what is
+ * below it); what is not listed does not exist. */
 struct given {
 	const char *const *things;
 };
@@ -25,11 +26,17 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
 	if (strcmp(path, "/") == 0)
 		ret_look->thing = KODA_THING_DIR;
-	for (const char *const *thing = given->things; *thing; thing++)
-		if (strcmp(*thing + 2, path) == 0)
-			ret_look->thing = (*thing)[0] == 'd'   ? KODA_THING_DIR
-					  : (*thing)[0] == 'l' ? KODA_THING_LINK
-							       : KODA_THING_OTHER;
+	for (const char *const *thing = given->things; *thing; thing++) {
+		const char *name = *thing + 2;
+		char kind = (*thing)[0];
+
+		if (strcmp(name, path) == 0)
+			ret_look->thing = kind == 'd' || kind == 'c' ? KODA_THING_DIR
+					  : kind == 'l'              ? KODA_THING_LINK
+								     : KODA_THING_OTHER;
+		else if (kind == 'c' && strncmp(name, path, strlen(name)) == 0)
+			ret_look->closed = path[strlen(name)] == '/';
+	}
 	if (ret_look->thing != KODA_THING_MISSING)
 		ret_look->ino = strlen(path);
 	return KODA_OK;
@@ -138,6 +145,11 @@ static void test_scenes(void **state)
 		{ "a hole in it", LIST("w " ROOT, "r /home/u/s", "h /home/u/s/o"),
 		  LIST(TOP, "d /home/u/s", "f /home/u/s/key", "d /home/u/s/o"), NULL,
 		  "R /home/u/s/o\nR " ROOT "\nW " ROOT "\n" },
+		{ "something in a directory that is closed: none of it",
+		  LIST("w " ROOT, "r " ROOT "/c/s", "W " ROOT "/c/x"),
+		  LIST(TOP, "c " ROOT "/c", "f " ROOT "/a"), NULL,
+		  "L " ROOT "/c\nR " ROOT "/a\nL " ROOT "\nL /home/u\nL /home\nL /\nW " ROOT
+		  "/a\n" },
 		{ "a project in a closed directory", LIST("w /tmp/x"),
 		  LIST("d /tmp", "d /tmp/x", "f /tmp/other", "d /usr"), NULL,
 		  "R /tmp/x\nR /usr\nW /tmp/x\n" },

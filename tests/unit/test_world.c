@@ -8,6 +8,9 @@
 #include "run/world.h"
 #include "wire/hold.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* Makes dir/path and every directory on the way to it. */
@@ -233,28 +236,77 @@ static void files_are_not_looked_at(void **state)
 	assert_true(full < 20 * empty + 20000000U);
 }
 
+/* Makes and removes directories for as long as its parent lives. */
+static _Noreturn void toggle(const char *dir)
+{
+	char names[8][16];
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (chdir(dir) < 0)
+		_exit(1);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names); i++)
+		(void)snprintf(names[i], sizeof(names[i]), "new%zu", i);
+	for (;;) {
+		KODA_EACH(name, names)
+			(void)mkdir(*name, 0755);
+		KODA_EACH(name, names)
+			(void)rmdir(*name);
+	}
+}
+
+/* T-30. A file system in memory is the fastest to change. */
+static void directories_that_come_and_go_hide_no_others(void **state)
+{
+	char base[] = "/dev/shm/koda-world-XXXXXX";
+	const char *dir = mkdtemp(base) ? base : *state;
+	size_t fewest = SIZE_MAX;
+	pid_t pid;
+
+	for (char at[] = "0/.git"; at[0] < '6'; at[0]++)
+		make_dirs(dir, at);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		toggle(dir);
+	for (int i = 0; i < 2000; i++) {
+		struct found found = scan(dir, 1);
+
+		fewest = found.dirs.len < fewest ? found.dirs.len : fewest;
+		clear(&found);
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	if (dir == base)
+		(void)nftw(dir, koda_scratch_remove_, 16, FTW_DEPTH | FTW_PHYS);
+	assert_int_equal(fewest, 6);
+}
+
 /* The owner can open what is closed, so the command could. Root sees it anyway. */
 static int scan_closed(void *dir)
 {
-	struct koda_strv dirs = KODA_STRV_INIT;
-	struct koda_strv files = KODA_STRV_INIT;
-	struct koda_strv closed = KODA_STRV_INIT;
-	const struct koda_found lists = { &dirs, &files, &closed, NULL };
-	int r;
-	bool seen;
+	static const mode_t modes[] = { 0311, 0000, 0600, 0644 };
 
 	KODA_CHILD_CHECK(koda_child_drop_root());
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n"), 0755) == 0);
 	KODA_CHILD_CHECK(mkdir(koda_in(dir, "n/.git"), 0755) == 0);
-	KODA_CHILD_CHECK(chmod(koda_in(dir, "n"), 0311) == 0);
-	r = koda_world_scan(dir, 3, &lists, NULL);
-	seen = koda_strv_has(&dirs, koda_in(dir, "n/.git")) ||
-	       koda_strv_has(&closed, koda_in(dir, "n"));
-	koda_strv_clear(&dirs);
-	koda_strv_clear(&files);
-	koda_strv_clear(&closed);
-	(void)chmod(koda_in(dir, "n"), 0755);
-	KODA_CHILD_CHECK(r < 0 || seen);
+	KODA_EACH(mode, modes) {
+		struct koda_strv dirs = KODA_STRV_INIT;
+		struct koda_strv files = KODA_STRV_INIT;
+		struct koda_strv closed = KODA_STRV_INIT;
+		const struct koda_found lists = { &dirs, &files, &closed, NULL };
+		bool seen;
+		int r;
+
+		KODA_CHILD_CHECK(chmod(koda_in(dir, "n"), *mode) == 0);
+		r = koda_world_scan(dir, 3, &lists, NULL);
+		seen = koda_strv_has(&dirs, koda_in(dir, "n/.git")) ||
+		       koda_strv_has(&closed, koda_in(dir, "n"));
+		koda_strv_clear(&dirs);
+		koda_strv_clear(&files);
+		koda_strv_clear(&closed);
+		(void)chmod(koda_in(dir, "n"), 0755);
+		KODA_CHILD_CHECK(r < 0 || seen);
+	}
 	return 0;
 }
 
@@ -274,6 +326,7 @@ int main(void)
 		KODA_SCRATCH_TEST(pointers_are_followed),
 		KODA_SCRATCH_TEST(files_are_not_looked_at),
 		KODA_SCRATCH_TEST(a_closed_directory_is_not_passed_over),
+		KODA_SCRATCH_TEST(directories_that_come_and_go_hide_no_others),
 	};
 
 	return KODA_TEST_RUN(tests);
