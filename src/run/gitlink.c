@@ -25,8 +25,9 @@
 #include <unistd.h>
 
 /* More than a path and its key; a configuration that is larger is not read. */
-#define POINTER_MAX ((size_t)8192)
-#define CONFIG_MAX  ((size_t)1 << 20)
+#define POINTER_MAX  ((size_t)8192)
+#define CONFIG_MAX   ((size_t)1 << 20)
+#define CONFIG_START 4096 /* git writes what it is told by there */
 
 static bool has_all(int fd, const char *const *names)
 {
@@ -50,6 +51,22 @@ bool koda_gitlink_is_dir(const char *dir)
 	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return koda_gitlink_is_dir_at(fd);
+}
+
+bool koda_gitlink_is_configured_at(int fd)
+{
+	koda_auto_fd int config =
+		openat(fd, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	char text[CONFIG_START + 1];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (config >= 0 && fstat(config, &st) == 0 && S_ISREG(st.st_mode))
+		n = pread(config, text, CONFIG_START, 0);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return strcasestr(text, "repositoryformatversion") != NULL;
 }
 
 bool koda_gitlink_is_worktree(const char *dir)

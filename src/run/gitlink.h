@@ -16,6 +16,9 @@
 bool koda_gitlink_is_dir(const char *dir);
 bool koda_gitlink_is_dir_at(int fd);
 bool koda_gitlink_is_worktree(const char *dir);
+/* Is there a configuration of a repository in it? Once it is protected that one stays, whatever
+ * else is taken away for the time being. */
+bool koda_gitlink_is_configured_at(int fd);
 /* Does it look enough like a git directory to be made into one? */
 bool koda_gitlink_resembles(int fd);
 

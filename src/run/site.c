@@ -251,13 +251,15 @@ struct koda_place koda_site_place(const struct koda_site *site)
 /* Looks at one directory on the way: is it a repository, a work tree with a pointer, or neither? */
 static int note_git(struct koda_site *site, const char *dir, struct koda_error *err)
 {
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	koda_auto_free char *dot_git = NULL;
 	struct stat st;
 	int r = koda_path_join(dir, ".git", &dot_git, err);
 
 	if (r < 0)
 		return r;
-	if (koda_gitlink_is_dir(dir) || koda_gitlink_is_worktree(dir))
+	if (koda_gitlink_is_dir_at(fd) || koda_gitlink_is_worktree(dir) ||
+	    (fd >= 0 && koda_gitlink_is_configured_at(fd)))
 		r = add_once(&site->git_dirs, dir, err);
 	if (r < 0 || lstat(dot_git, &st) < 0)
 		return r;

@@ -210,7 +210,8 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 	if (st.st_nlink >= 2 && counts_subdirs(queue, fd, st.st_dev))
 		expected = st.st_nlink - 2;
 	/* T-30. A repository without a work tree: the directory itself is what git obeys. */
-	if (r == KODA_OK && expected >= 2 && koda_gitlink_is_dir_at(fd))
+	if (r == KODA_OK &&
+	    ((expected >= 2 && koda_gitlink_is_dir_at(fd)) || koda_gitlink_is_configured_at(fd)))
 		r = koda_strv_add(found->git_dirs, path, err);
 	if (r < 0 || !descend || expected == 0)
 		return r;

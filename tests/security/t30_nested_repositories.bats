@@ -129,9 +129,22 @@ cannot_touch() {
 	cannot_touch "$project"
 }
 
+# It is known by its configuration, too, which cannot be moved.
+# bats test_tags=clause:missing_names
+@test "a repository without a work tree that an earlier command took apart" {
+	git init -q --bare "$project/vendor.git" || lacking git
+	run_box sh -c 'mkdir away; cd vendor.git && mv HEAD objects refs ../away'
+	[[ ! -e $project/vendor.git/HEAD ]]
+	cannot_touch "$project/vendor.git"
+	# Twin: a directory with other files of these names.
+	mkdir -p "$project/own/hooks"
+	echo '[server]' >"$project/own/config"
+	allowed open-write "$project/own/config"
+	allowed create "$project/own/hooks/new"
+}
+
 # bats test_tags=clause:missing_names
 @test "a project without .git is not made into a git directory" {
-	inside sh -c 'mkdir objects && echo "ref: refs/heads/m" >HEAD && mkdir refs' || true
 	run_box sh -c 'mkdir -p objects; echo "ref: refs/heads/m" >HEAD; mkdir refs; printf "[core]\n" >config' \
 		2>/dev/null || true
 	[[ ! -d $project/refs ]]
