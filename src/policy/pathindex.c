@@ -3,21 +3,37 @@
 
 #include "base/diag.h"
 
+static int grow(struct koda_pathindex *index, size_t cap)
+{
+	struct koda_pathnode *nodes = reallocarray(index->nodes, cap, sizeof(*nodes));
+
+	if (!nodes)
+		return KODA_E_NOMEM;
+	memset(nodes + index->node_cap, 0, (cap - index->node_cap) * sizeof(*nodes));
+	index->nodes = nodes;
+	index->node_cap = cap;
+	return KODA_OK;
+}
+
 static int make_room(struct koda_pathindex *index)
 {
 	size_t need = (size_t)index->trie.nodes + 1;
 
-	if (need > index->node_cap) {
-		size_t cap = index->node_cap * 2 > need ? index->node_cap * 2 : need + 16;
-		struct koda_pathnode *nodes = reallocarray(index->nodes, cap, sizeof(*nodes));
+	if (need <= index->node_cap)
+		return KODA_OK;
+	return grow(index, index->node_cap * 2 > need ? index->node_cap * 2 : need + 16);
+}
 
-		if (!nodes)
-			return KODA_E_NOMEM;
-		memset(nodes + index->node_cap, 0, (cap - index->node_cap) * sizeof(*nodes));
-		index->nodes = nodes;
-		index->node_cap = cap;
-	}
-	return KODA_OK;
+/* A path is one node at least; how many more are on the way to it nobody knows. */
+int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes)
+{
+	int r = koda_trie_reserve(&index->trie, more);
+
+	if (r == KODA_OK)
+		r = koda_texts_reserve(&index->texts, more, bytes);
+	if (r == KODA_OK && index->trie.nodes + 1 + more > index->node_cap)
+		r = grow(index, index->trie.nodes + 1 + more);
+	return r;
 }
 
 /* From a node to the one below it, which is made if it is not there. */

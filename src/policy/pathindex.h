@@ -43,6 +43,9 @@ struct koda_pathindex {
 		.texts = KODA_TEXTS_INIT(KODA_PATHINDEX_BYTES)                                     \
 	}
 
+/* Makes room for so many more paths, and bytes in them, at once. Fails: LIMIT, NOMEM; nothing is
+ * lost then. */
+KODA_CHECK int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes);
 /* path is in normal form, marks is not 0. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path,
 				  uint32_t marks, struct koda_error *err);

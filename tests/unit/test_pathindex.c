@@ -272,6 +272,25 @@ static void agrees_with_a_model_that_looks_at_every_rule(void **state)
 	assert_true(steps > QUERIES / 2);
 }
 
+static void room_that_is_reserved_shows_nothing(void **state)
+{
+	koda_auto_pathindex struct koda_pathindex index = KODA_PATHINDEX_INIT;
+	const struct koda_pathnode *nodes;
+
+	(void)state;
+	assert_int_equal(koda_pathindex_reserve(&index, SIZE_MAX, 0), KODA_E_LIMIT);
+	assert_int_equal(koda_pathindex_reserve(&index, 3, 100), KODA_OK);
+	expect_walk(&index, "/a", "");
+	assert_false(koda_pathindex_leads_to(&index, span("/")));
+	nodes = index.nodes;
+	add(&index, "/a", 1);
+	add(&index, "/b", 2);
+	add(&index, "/c", 4);
+	assert_ptr_equal(index.nodes, nodes);
+	add(&index, "/c/d", 8);
+	expect_walk(&index, "/c/d", "4:/c 8:/c/d");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +303,7 @@ int main(void)
 		cmocka_unit_test(long_paths_are_not_sound),
 		cmocka_unit_test(neighbours_share_their_directories_only),
 		cmocka_unit_test(agrees_with_a_model_that_looks_at_every_rule),
+		cmocka_unit_test(room_that_is_reserved_shows_nothing),
 	};
 
 	return KODA_TEST_RUN(tests);
