@@ -5,26 +5,37 @@
 #include <stdint.h>
 #include <stdio.h>
 
-int koda_buf_room(struct koda_buf *buf, size_t len, char **ret_room)
+/* To need bytes at least. */
+static int grow(struct koda_buf *buf, size_t need)
 {
-	size_t need;
+	size_t cap = buf->cap ? buf->cap : 64;
+	char *ptr;
 
+	while (cap < need)
+		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+	ptr = realloc(buf->ptr, cap);
+	if (!ptr)
+		return KODA_E_NOMEM;
+	buf->ptr = ptr;
+	buf->cap = cap;
+	buf->ptr[buf->len] = '\0';
+	return KODA_OK;
+}
+
+/* Room for len more bytes and a terminator. */
+static inline int make_room(struct koda_buf *buf, size_t len)
+{
 	if (len > buf->max || buf->len > buf->max - len)
 		return KODA_E_LIMIT;
-	need = buf->len + len + 1;
-	if (need > buf->cap) {
-		size_t cap = buf->cap ? buf->cap : 64;
-		char *ptr;
+	return buf->len + len < buf->cap ? KODA_OK : grow(buf, buf->len + len + 1);
+}
 
-		while (cap < need)
-			cap = cap > SIZE_MAX / 2 ? need : cap * 2;
-		ptr = realloc(buf->ptr, cap);
-		if (!ptr)
-			return KODA_E_NOMEM;
-		buf->ptr = ptr;
-		buf->cap = cap;
-		buf->ptr[buf->len] = '\0';
-	}
+int koda_buf_room(struct koda_buf *buf, size_t len, char **ret_room)
+{
+	int r = make_room(buf, len);
+
+	if (r < 0)
+		return r;
 	*ret_room = buf->ptr + buf->len;
 	return KODA_OK;
 }
@@ -37,14 +48,14 @@ void koda_buf_grew(struct koda_buf *buf, size_t len)
 
 int koda_buf_add(struct koda_buf *buf, const void *bytes, size_t len)
 {
-	char *room;
-	int r = koda_buf_room(buf, len, &room);
+	int r = make_room(buf, len);
 
 	if (r < 0)
 		return r;
 	if (len > 0)
-		memcpy(room, bytes, len);
-	koda_buf_grew(buf, len);
+		memcpy(buf->ptr + buf->len, bytes, len);
+	buf->len += len;
+	buf->ptr[buf->len] = '\0';
 	return KODA_OK;
 }
 

@@ -35,6 +35,39 @@ static inline void absorb(struct state *s, uint64_t word)
 	s->v0 ^= word;
 }
 
+static inline uint64_t load(const char *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+static inline uint64_t byte(const char *p, size_t i)
+{
+	return (uint64_t)(unsigned char)p[i] << 8 * i;
+}
+
+/* The bytes after the last whole word, as if zeros followed. A copy of so few would be a call; what
+ * is read twice here is the same both times. */
+static inline uint64_t load_last(struct koda_span bytes)
+{
+	size_t count = bytes.len % sizeof(uint64_t);
+	uint32_t low;
+	uint32_t high;
+
+	if (count == 0)
+		return 0;
+	if (bytes.len > sizeof(uint64_t)) /* with some of the word before them */
+		return load(bytes.ptr + bytes.len - sizeof(uint64_t)) >>
+		       8 * (sizeof(uint64_t) - count);
+	if (count < sizeof(low))
+		return byte(bytes.ptr, 0) | byte(bytes.ptr, count / 2) | byte(bytes.ptr, count - 1);
+	memcpy(&low, bytes.ptr, sizeof(low));
+	memcpy(&high, bytes.ptr + count - sizeof(high), sizeof(high));
+	return low | (uint64_t)high << 8 * (count - sizeof(high));
+}
+
 uint64_t koda_hash(const struct koda_hash_key *key, uint32_t salt, struct koda_span bytes)
 {
 	struct state s = {
@@ -48,15 +81,9 @@ uint64_t koda_hash(const struct koda_hash_key *key, uint32_t salt, struct koda_s
 	size_t left = bytes.len;
 
 	absorb(&s, salt);
-	for (; left >= 8; left -= 8, p += 8) {
-		uint64_t word;
-
-		memcpy(&word, p, sizeof(word));
-		absorb(&s, word);
-	}
-	if (left > 0)
-		memcpy(&last, p, left);
-	absorb(&s, last);
+	for (; left >= sizeof(uint64_t); left -= sizeof(uint64_t), p += sizeof(uint64_t))
+		absorb(&s, load(p));
+	absorb(&s, last | load_last(bytes));
 	s.v2 ^= 0xff;
 	mix(&s);
 	mix(&s);

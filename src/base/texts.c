@@ -3,23 +3,39 @@
 
 #include <stdint.h>
 
+static int grow(struct koda_texts *texts, size_t cap)
+{
+	size_t *starts = reallocarray(texts->starts, cap, sizeof(*starts));
+
+	if (!starts)
+		return KODA_E_NOMEM;
+	texts->starts = starts;
+	texts->cap = cap;
+	return KODA_OK;
+}
+
+int koda_texts_reserve(struct koda_texts *texts, size_t more, size_t bytes)
+{
+	char *room;
+	int r = koda_buf_room(&texts->bytes, bytes, &room);
+
+	if (r == KODA_OK && more > texts->cap - texts->count)
+		r = more > SIZE_MAX - texts->count ? KODA_E_LIMIT
+						   : grow(texts, texts->count + more);
+	return r;
+}
+
 int koda_texts_add(struct koda_texts *texts, struct koda_span entry)
 {
 	size_t start = texts->bytes.len;
 	char *room = NULL;
-	int r;
+	int r = KODA_OK;
 
-	if (texts->count == texts->cap) {
-		size_t cap = texts->cap ? 2 * texts->cap : 64;
-		size_t *starts = reallocarray(texts->starts, cap, sizeof(*starts));
-
-		if (!starts)
-			return KODA_E_NOMEM;
-		texts->starts = starts;
-		texts->cap = cap;
-	}
-	r = entry.len < SIZE_MAX ? koda_buf_room(&texts->bytes, entry.len + 1, &room)
-				 : KODA_E_LIMIT;
+	if (texts->count == texts->cap)
+		r = grow(texts, texts->cap ? 2 * texts->cap : 64);
+	if (r == KODA_OK)
+		r = entry.len < SIZE_MAX ? koda_buf_room(&texts->bytes, entry.len + 1, &room)
+					 : KODA_E_LIMIT;
 	if (r < 0)
 		return r;
 	if (entry.len > 0)

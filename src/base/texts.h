@@ -18,6 +18,9 @@ struct koda_texts {
 		.bytes = KODA_BUF_INIT(ceiling)                                                    \
 	}
 
+/* Makes room for so many more entries and bytes, terminators included, at once. Fails: LIMIT,
+ * NOMEM; nothing is lost then. */
+KODA_CHECK int koda_texts_reserve(struct koda_texts *texts, size_t more, size_t bytes);
 /* Copies entry. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_texts_add(struct koda_texts *texts, struct koda_span entry);
 /* Borrowed until the next add, NUL-terminated; {NULL, 0} past the end. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/trie.h"
 
+#define NODES_MAX (UINT32_MAX / 8)
+
 static const char *label_of(const struct koda_trie *trie, const struct koda_trie_edge *edge)
 {
 	return edge->len <= KODA_TRIE_INLINE ? edge->label.bytes : trie->text.ptr + edge->label.at;
@@ -24,16 +26,15 @@ static struct koda_trie_edge *slot_of(const struct koda_trie *trie, uint32_t par
 	return &trie->slots[i];
 }
 
-static int grow(struct koda_trie *trie)
+/* Moves into a table of want slots. */
+static int rebuild(struct koda_trie *trie, size_t want)
 {
-	size_t want = trie->slot_count ? trie->slot_count * 2 : 16;
-	struct koda_trie_edge *slots;
+	struct koda_trie_edge *slots = reallocarray(NULL, want, sizeof(*slots));
 
-	if (trie->slot_count >= ((size_t)trie->nodes + 1) * 2)
-		return KODA_OK;
-	slots = calloc(want, sizeof(*slots));
 	if (!slots)
 		return KODA_E_NOMEM;
+	/* Not calloc: pages that are looked at before they are written to would fault twice. */
+	memset(slots, 0, want * sizeof(*slots));
 	if (!trie->slots)
 		trie->key = koda_hash_key_draw(slots);
 	for (size_t i = 0; trie->slots && i < trie->slot_count; i++) {
@@ -51,11 +52,23 @@ static int grow(struct koda_trie *trie)
 	return KODA_OK;
 }
 
+/* At least half of the slots stay free. */
+int koda_trie_reserve(struct koda_trie *trie, size_t more)
+{
+	size_t want = trie->slot_count ? trie->slot_count : 16;
+
+	if (more > NODES_MAX - trie->nodes)
+		return KODA_E_LIMIT;
+	while (want < (trie->nodes + more) * 2)
+		want *= 2;
+	return want > trie->slot_count ? rebuild(trie, want) : KODA_OK;
+}
+
 static int store_label(struct koda_trie *trie, struct koda_trie_edge *edge, struct koda_span label)
 {
 	size_t at = trie->text.len;
 
-	if (label.len >= UINT32_MAX || at >= UINT32_MAX || trie->nodes >= UINT32_MAX / 8)
+	if (label.len >= UINT32_MAX || at >= UINT32_MAX || trie->nodes >= NODES_MAX)
 		return KODA_E_LIMIT;
 	edge->len = (uint32_t)label.len;
 	if (label.len > KODA_TRIE_INLINE) {
@@ -72,10 +85,13 @@ int koda_trie_add(struct koda_trie *trie, uint32_t parent, struct koda_span labe
 {
 	struct koda_trie_edge *slot;
 	uint32_t hash;
-	int r = grow(trie);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (trie->slot_count < ((size_t)trie->nodes + 1) * 2) {
+		r = koda_trie_reserve(trie, 1);
+		if (r < 0)
+			return r;
+	}
 	hash = (uint32_t)koda_hash(&trie->key, parent, label);
 	slot = slot_of(trie, parent, label, hash);
 	if (!slot->child) {

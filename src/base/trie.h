@@ -44,6 +44,8 @@ struct koda_trie {
 		.text = KODA_BUF_INIT(ceiling)                                                     \
 	}
 
+/* Makes room for so many more nodes at once. Fails: LIMIT, NOMEM; nothing is lost then. */
+KODA_CHECK int koda_trie_reserve(struct koda_trie *trie, size_t more);
 /* The child of parent along label, made if it is not there. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_trie_add(struct koda_trie *trie, uint32_t parent, struct koda_span label,
 			     uint32_t *ret_child);

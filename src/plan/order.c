@@ -35,69 +35,72 @@ static size_t depth_of(struct koda_span path)
 	return path.len > 1 ? depth : 0;
 }
 
-/* Which hidden entries have something readable below them? */
-static int find_holes(const struct koda_rules *rules, struct koda_marked *entries, size_t count,
+/* Every directory above something that is readable by a hole. */
+static int find_holes(const struct koda_rules *rules, struct koda_set *above,
 		      struct koda_error *err)
 {
-	koda_auto_set struct koda_set above = KODA_SET_INIT(KODA_LIST_BYTES_MAX);
+	const struct koda_texts *marked = koda_rules_marked(rules);
+	size_t count = koda_rules_have_holes(rules) ? marked->count : 0;
 
-	if (!koda_rules_have_holes(rules))
-		return KODA_OK;
 	for (size_t i = 0; i < count; i++) {
-		struct koda_verdict v =
-			koda_rules_read(rules, entries[i].path.ptr, entries[i].path.len);
+		struct koda_span path = koda_texts_get(marked, i);
+		struct koda_verdict v = koda_rules_read(rules, path.ptr, path.len);
 
 		if (v.why != KODA_WHY_READ_HOLE)
 			continue;
-		for (struct koda_span up = koda_plan_parent(entries[i].path); up.len > 1;
+		for (struct koda_span up = koda_plan_parent(path); up.len > 1;
 		     up = koda_plan_parent(up))
-			if (koda_set_add(&above, up, NULL) < 0)
+			if (koda_set_add(above, up, NULL) < 0)
 				return koda_fail_nomem(err);
 	}
-	for (size_t i = 0; i < count; i++)
-		entries[i].has_hole = koda_set_find(&above, entries[i].path) != KODA_SET_NONE;
 	return KODA_OK;
 }
 
-/* Takes those out that have no part in the plan. */
-static int drop_idle(const struct koda_rules *rules, struct koda_marked *list, size_t *count,
-		     struct koda_error *err)
+/* Those that have a part in the plan: of many rules mostly few. */
+static int list_busy(const struct koda_rules *rules, const struct koda_set *above,
+		     struct koda_marked **ret_list, size_t *ret_count, struct koda_error *err)
 {
-	koda_auto_free bool *idle = calloc(*count + 1, sizeof(*idle));
-	size_t kept = 0;
+	const struct koda_texts *marked = koda_rules_marked(rules);
+	koda_auto_free bool *idle = calloc(marked->count + 1, sizeof(*idle));
+	struct koda_marked *list;
+	size_t count = 0;
 	int r;
 
 	if (!idle)
 		return koda_fail_nomem(err);
 	r = koda_rules_idle(rules, idle, err);
-	for (size_t i = 0; i < *count && r == KODA_OK; i++)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < marked->count; i++)
+		count += !idle[i];
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		return koda_fail_nomem(err);
+	count = 0;
+	for (size_t i = 0; i < marked->count; i++) {
+		struct koda_span path = koda_texts_get(marked, i);
+
 		if (!idle[i])
-			list[kept++] = list[i];
-	*count = kept;
-	return r;
+			list[count++] = (struct koda_marked){
+				.path = path,
+				.depth = depth_of(path),
+				.has_hole = koda_set_find(above, path) != KODA_SET_NONE,
+			};
+	}
+	*ret_count = count;
+	*ret_list = list;
+	return KODA_OK;
 }
 
 int koda_plan_order(const struct koda_rules *rules, struct koda_marked **ret_list,
 		    size_t *ret_count, struct koda_error *err)
 {
-	const struct koda_texts *marked = koda_rules_marked(rules);
-	koda_auto_free struct koda_marked *list = calloc(marked->count + 1, sizeof(*list));
-	size_t count = marked->count;
-	int r;
+	koda_auto_set struct koda_set above = KODA_SET_INIT(KODA_LIST_BYTES_MAX);
+	int r = find_holes(rules, &above, err);
 
-	if (!list)
-		return koda_fail_nomem(err);
-	for (size_t i = 0; i < count; i++)
-		list[i].path = koda_texts_get(marked, i);
-	r = find_holes(rules, list, count, err);
 	if (r == KODA_OK)
-		r = drop_idle(rules, list, &count, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < count; i++)
-		list[i].depth = depth_of(list[i].path);
-	qsort(list, count, sizeof(*list), by_depth);
-	*ret_count = count;
-	*ret_list = KODA_TAKE(list);
-	return KODA_OK;
+		r = list_busy(rules, &above, ret_list, ret_count, err);
+	if (r == KODA_OK)
+		qsort(*ret_list, *ret_count, sizeof(**ret_list), by_depth);
+	return r;
 }

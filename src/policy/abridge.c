@@ -10,11 +10,8 @@
 #define DIGIT_MIN  '#'
 #define DIGIT_BASE 57 /* up to '[', before the backslash */
 #define DIGITS_MAX 4
-/* So many strings are in no text of this length. */
+/* So many runs are in no text of this length. */
 #define TEXT_MAX ((size_t)DIGIT_BASE * DIGIT_BASE * DIGIT_BASE * DIGIT_BASE)
-
-/* Shorter ones are not worth it. */
-#define LEN_MIN sizeof(uint64_t)
 
 /* Printable ASCII; quote, backslash and the sign are out of question already. */
 static bool is_plain(const char *p, size_t len)
@@ -24,6 +21,12 @@ static bool is_plain(const char *p, size_t len)
 	uint64_t odd = 0;
 	uint64_t word;
 
+	if (len < sizeof(word)) {
+		word = blanks;
+		if (len > 0)
+			memcpy(&word, p, len);
+		return (((word - blanks) | word) & high) == 0;
+	}
 	/* A byte below the blank borrows, whatever that makes of the next; the last words overlap.
 	 */
 	for (size_t i = 0; i + sizeof(word) < len; i += sizeof(word)) {
@@ -35,51 +38,86 @@ static bool is_plain(const char *p, size_t len)
 	return (odd & high) == 0;
 }
 
-/* Is what ends before p the name of a member? */
-static bool is_key(const char *p, const char *end)
+static bool is_blank(char c)
 {
-	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-		p++;
-	return p < end && *p == ':';
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static int note(struct koda_abridged *abridged, struct koda_span string)
+/* Is what begins at p the first thing in a list? Anywhere else it might be the name of a member. */
+static bool begins_list(const char *start, const char *p)
+{
+	while (p > start && is_blank(p[-1]))
+		p--;
+	return p > start && p[-1] == '[';
+}
+
+/* The end of the plain string that opens at p; NULL if there is none. */
+static const char *plain_end(const char *p, const char *end)
+{
+	const char *close = memchr(p + 1, '"', (size_t)(end - p) - 1);
+
+	return close && is_plain(p + 1, (size_t)(close - p) - 1) ? close + 1 : NULL;
+}
+
+/* The end of the plain strings that follow each other from p, which is a quote; NULL if there is
+ * none. */
+static const char *run_end(const char *p, const char *end)
+{
+	const char *last = NULL;
+	const char *next = plain_end(p, end);
+
+	while (next) {
+		p = last = next;
+		while (p < end && is_blank(*p))
+			p++;
+		if (p == end || *p != ',')
+			break;
+		do {
+			p++;
+		} while (p < end && is_blank(*p));
+		next = p < end && *p == '"' ? plain_end(p, end) : NULL;
+	}
+	return last;
+}
+
+static int note(struct koda_abridged *abridged, struct koda_span run)
 {
 	if (abridged->count == abridged->cap) {
-		size_t cap = abridged->cap ? 2 * abridged->cap : 64;
-		struct koda_span *strings = reallocarray(abridged->strings, cap, sizeof(*strings));
+		size_t cap = abridged->cap ? 2 * abridged->cap : 8;
+		struct koda_span *runs = reallocarray(abridged->runs, cap, sizeof(*runs));
 
-		if (!strings)
+		if (!runs)
 			return KODA_E_NOMEM;
-		abridged->strings = strings;
+		abridged->runs = runs;
 		abridged->cap = cap;
 	}
-	abridged->strings[abridged->count++] = string;
+	abridged->runs[abridged->count++] = run;
 	return KODA_OK;
 }
 
-/* Puts the sign and the number of the next string, the least digit first. */
+/* Puts a string of the sign and the number of the next run, the least digit first. */
 static int put_number(struct koda_abridged *abridged)
 {
-	char sign[1 + DIGITS_MAX] = { SIGN };
+	char sign[1 + 1 + DIGITS_MAX + 1] = { '"', SIGN };
 	size_t number = abridged->count;
-	size_t len = 1;
+	size_t len = 2;
 
 	do {
 		sign[len++] = (char)(DIGIT_MIN + number % DIGIT_BASE);
 		number /= DIGIT_BASE;
-	} while (number > 0 && len < sizeof(sign));
+	} while (number > 0 && len < sizeof(sign) - 1);
+	sign[len++] = '"';
 	return koda_buf_add(&abridged->text, sign, len);
 }
 
-/* The text up to the string, the quotes included, and the string's number. */
-static int replace(struct koda_abridged *abridged, const char *from, struct koda_span string)
+/* The text up to the run, and its number. */
+static int replace(struct koda_abridged *abridged, const char *from, struct koda_span run)
 {
-	int r = koda_buf_add(&abridged->text, from, (size_t)(string.ptr - from));
+	int r = koda_buf_add(&abridged->text, from, (size_t)(run.ptr - from));
 
 	if (r == KODA_OK)
 		r = put_number(abridged);
-	return r < 0 ? r : note(abridged, string);
+	return r < 0 ? r : note(abridged, run);
 }
 
 int koda_abridge(struct koda_span text, struct koda_abridged *abridged)
@@ -93,38 +131,56 @@ int koda_abridge(struct koda_span text, struct koda_abridged *abridged)
 	    memchr(text.ptr, SIGN, text.len))
 		return KODA_OK;
 	while (r == KODA_OK && p < end && (p = memchr(p, '"', (size_t)(end - p)))) {
-		const char *close = memchr(p + 1, '"', (size_t)(end - p) - 1);
-		struct koda_span string = { p + 1, close ? (size_t)(close - p) - 1 : 0 };
+		const char *after = begins_list(text.ptr, p) ? run_end(p, end) : NULL;
 
-		if (!close)
-			break; /* the parser will say so */
-		p = close + 1;
-		if (string.len < LEN_MIN || is_key(p, end) || !is_plain(string.ptr, string.len))
+		if (after) {
+			r = replace(abridged, from, (struct koda_span){ p, (size_t)(after - p) });
+			p = from = after;
 			continue;
-		r = replace(abridged, from, string);
-		from = close;
+		}
+		p = memchr(p + 1, '"', (size_t)(end - p) - 1);
+		if (!p)
+			break; /* the parser will say so */
+		p++;
 	}
 	if (r == KODA_OK && abridged->count > 0)
 		r = koda_buf_add(&abridged->text, from, (size_t)(end - from));
 	return r;
 }
 
-const struct koda_span *koda_abridged_find(const struct koda_abridged *abridged,
-					   struct koda_span string)
+struct koda_span koda_abridged_find(const struct koda_abridged *abridged, struct koda_span string)
 {
+	const struct koda_span none = { NULL, 0 };
 	size_t number = 0;
 
 	if (string.len < 2 || string.len > 1 + DIGITS_MAX || string.ptr[0] != SIGN)
-		return NULL;
+		return none;
 	for (size_t i = string.len - 1; i > 0; i--)
 		number = number * DIGIT_BASE + (size_t)(string.ptr[i] - DIGIT_MIN);
-	return number < abridged->count ? &abridged->strings[number] : NULL;
+	return number < abridged->count ? abridged->runs[number] : none;
+}
+
+bool koda_abridged_next(struct koda_span *run, struct koda_span *ret_string)
+{
+	const char *open = run->len ? memchr(run->ptr, '"', run->len) : NULL;
+	const char *close;
+	size_t left; /* behind it */
+
+	if (!open)
+		return false;
+	left = run->len - (size_t)(open - run->ptr) - 1;
+	close = memchr(open + 1, '"', left);
+	if (!close)
+		return false;
+	*ret_string = (struct koda_span){ open + 1, (size_t)(close - open) - 1 };
+	*run = (struct koda_span){ close + 1, left - ret_string->len - 1 };
+	return true;
 }
 
 void koda_abridged_clear(struct koda_abridged *abridged)
 {
 	koda_buf_clear(&abridged->text);
-	free(KODA_TAKE(abridged->strings));
+	free(KODA_TAKE(abridged->runs));
 	abridged->count = 0;
 	abridged->cap = 0;
 }

@@ -162,30 +162,48 @@ static bool is_idle(const struct arrival *here, const struct arrival *above)
 	return now.why == KODA_WHY_CACHE && before.why == KODA_WHY_CACHE;
 }
 
+/* Numbers the nodes with others below them from 1 on; all others are 0. The first number that is
+ * free. */
+static size_t number_dirs(const struct koda_pathindex *index, size_t count, uint32_t *ret_numbers)
+{
+	uint32_t dirs = 1;
+
+	for (size_t i = 1; i < count; i++)
+		ret_numbers[index->nodes[i].above] = 1;
+	for (size_t i = 0; i < count; i++)
+		if (ret_numbers[i])
+			ret_numbers[i] = dirs++;
+	return dirs;
+}
+
 int koda_access_idle(const struct koda_pathindex *index, bool *ret_idle, struct koda_error *err)
 {
 	size_t count = index->node_cap ? (size_t)index->trie.nodes + 1 : 0;
-	koda_auto_free struct arrival *at = reallocarray(NULL, count + 1, sizeof(*at));
+	koda_auto_free uint32_t *dirs = calloc(count + 1, sizeof(*dirs));
+	koda_auto_free struct arrival *at = NULL;
 
-	if (!at)
+	/* Most nodes are leaves, which nobody goes on from. */
+	if (dirs)
+		at = reallocarray(NULL, number_dirs(index, count, dirs), sizeof(*at));
+	if (!dirs || !at)
 		return koda_fail_nomem(err);
-	memset(ret_idle, 0, index->texts.count * sizeof(*ret_idle));
+	at[0] = (struct arrival){ reading_begun, writing_begun };
 	/* Whoever is above comes before. */
 	for (size_t i = 0; i < count; i++) {
 		const struct koda_pathnode *node = &index->nodes[i];
-		const struct koda_pathwalk walk = {
-			.marks = node->marks, .rule = koda_texts_get(&index->texts, node->text)
-		};
+		const struct arrival *above = &at[i == KODA_TRIE_ROOT ? 0 : dirs[node->above]];
+		struct arrival here = *above;
 
-		if (i == KODA_TRIE_ROOT)
-			at[i] = (struct arrival){ reading_begun, writing_begun };
-		else
-			at[i] = at[node->above];
-		if (!node->marks)
-			continue;
-		step(&at[i].reading, &at[i].writing, &walk);
-		if (i != KODA_TRIE_ROOT)
-			ret_idle[node->text] = is_idle(&at[i], &at[node->above]);
+		if (node->marks) {
+			const struct koda_pathwalk walk = { .marks = node->marks,
+							    .rule = koda_texts_get(&index->texts,
+										   node->text) };
+
+			step(&here.reading, &here.writing, &walk);
+			ret_idle[node->text] = i != KODA_TRIE_ROOT && is_idle(&here, above);
+		}
+		if (dirs[i])
+			at[dirs[i]] = here;
 	}
 	return KODA_OK;
 }

@@ -61,9 +61,11 @@ static const char *copy_ldh(struct koda_span text, char *out, bool *ret_idn)
 	for (size_t i = 0; i < text.len; i++) {
 		char c = ldh[(unsigned char)text.ptr[i]];
 
+		out[i] = c;
+		if (c > '.') /* a letter or a digit */
+			continue;
 		if (!c)
 			return "only letters, digits, hyphens and dots can be in a name";
-		out[i] = c;
 		if (c == '.') {
 			why = check_label(out + label, i - label, ret_idn);
 			if (why)
@@ -192,20 +194,44 @@ int koda_host_parse(struct koda_span text, struct koda_host *ret_host, struct ko
 	return KODA_OK;
 }
 
-static int parse_port(struct koda_span text, uint16_t *ret_port, struct koda_error *err)
+static bool read_port(struct koda_span text, uint16_t *ret_port)
 {
 	unsigned int port = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
 		if (!koda_ascii_is_digit(text.ptr[i]) || i == 5)
-			goto bad;
+			return false;
 		port = port * 10 + (unsigned int)(text.ptr[i] - '0');
 	}
 	if (port == 0 || port > UINT16_MAX)
-		goto bad;
+		return false;
 	*ret_port = (uint16_t)port;
-	return KODA_OK;
-bad:
+	return true;
+}
+
+bool koda_host_read_plain(struct koda_span text, struct koda_host *ret_host, uint16_t *ret_port)
+{
+	const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
+	struct koda_span name = { text.ptr, colon ? (size_t)(colon - text.ptr) : text.len };
+	uint16_t port = 0;
+	bool idn;
+
+	if (copy_ldh(name, ret_host->name, &idn) || idn)
+		return false;
+	ret_host->len = name.len;
+	if (ends_in_number(ret_host) ||
+	    (colon && !read_port(koda_span_skip(text, name.len + 1), &port)))
+		return false;
+	ret_host->is_addr = false;
+	ret_host->addr = (struct koda_addr){ .family = 0 };
+	*ret_port = port;
+	return true;
+}
+
+static int parse_port(struct koda_span text, uint16_t *ret_port, struct koda_error *err)
+{
+	if (read_port(text, ret_port))
+		return KODA_OK;
 	return koda_fail(err, KODA_E_POLICY, 0, "'%.*s' is not a port (1 to 65535)",
 			 (int)(text.len > 16 ? 16 : text.len), text.len ? text.ptr : "");
 }

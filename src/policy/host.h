@@ -28,6 +28,10 @@ KODA_CHECK int koda_host_parse(struct koda_span text, struct koda_host *ret_host
 KODA_CHECK int koda_host_split(struct koda_span text, struct koda_span *ret_host,
 			       uint16_t *ret_port, struct koda_error *err);
 
+/* Both for most hosts, NAME or NAME:PORT in plain ASCII, at once. false: it has to be asked as
+ * above what it is, if anything; *ret_host means nothing then. */
+bool koda_host_read_plain(struct koda_span text, struct koda_host *ret_host, uint16_t *ret_port);
+
 /* Is everything below name under different owners: a public suffix such as com or co.uk? Names
  * set aside for private networks (internal, lan, home.arpa ...) are not. */
 bool koda_host_is_public_suffix(const char *name);

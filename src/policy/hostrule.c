@@ -106,10 +106,6 @@ int koda_hostrule_parse(struct koda_span text, struct koda_hostrule *ret_rule,
 	ret_rule->prefix = 0;
 	ret_rule->public_only = false;
 	ret_rule->port = 0;
-	ret_rule->host.is_addr = false;
-	ret_rule->host.addr = (struct koda_addr){ .family = 0 };
-	ret_rule->host.len = 0;
-	ret_rule->host.name[0] = '\0';
 	text = trim(text);
 	if (text.len > mark_len &&
 	    memcmp(text.ptr + text.len - mark_len, PUBLIC_MARK, mark_len) == 0) {
@@ -118,6 +114,12 @@ int koda_hostrule_parse(struct koda_span text, struct koda_hostrule *ret_rule,
 	}
 	if (text.len == 0)
 		return koda_fail(err, KODA_E_POLICY, 0, "a host pattern must not be empty");
+	if (koda_host_read_plain(text, &ret_rule->host, &ret_rule->port))
+		return KODA_OK;
+	ret_rule->host.is_addr = false;
+	ret_rule->host.addr = (struct koda_addr){ .family = 0 };
+	ret_rule->host.len = 0;
+	ret_rule->host.name[0] = '\0';
 	r = koda_host_split(text, &host, &ret_rule->port, err);
 	if (r == KODA_OK)
 		r = parse_host(host, ret_rule, err);

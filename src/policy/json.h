@@ -13,11 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct koda_json; /* one value, borrowed from its document */
+struct koda_abridged;
+
+/* One value, borrowed from its document. */
+struct koda_json {
+	/* private: */
+	const void *node;        /* the parser's; NULL: a string that it never saw */
+	struct koda_span string; /* that one */
+	const struct koda_abridged *abridged;
+};
 
 /* Parses a whole document: duplicate keys, comments, trailing bytes, escaped NUL, lone surrogates
  * and bytes that are not UTF-8 are errors, as are text over max_bytes and nesting over max_depth.
- * *ret_root is owned by the caller. Fails: POLICY, LIMIT, NOMEM. */
+ * *ret_root is owned by the caller, and borrows from text. Fails: POLICY, LIMIT, NOMEM. */
 KODA_CHECK int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_depth,
 			      struct koda_json **ret_root, struct koda_error *err);
 void koda_json_free(struct koda_json **root);
@@ -40,14 +48,14 @@ KODA_CHECK int koda_json_array(const struct koda_json *value,
 			       int arg, void *ctx, struct koda_error *err);
 /* Element i of an array of exactly count elements. */
 KODA_CHECK int koda_json_element(const struct koda_json *value, size_t count, size_t i,
-				 const struct koda_json **ret_element, struct koda_error *err);
+				 struct koda_json *ret_element, struct koda_error *err);
 
 bool koda_json_is_null(const struct koda_json *value);
 KODA_CHECK int koda_json_bool(const struct koda_json *value, bool *ret, struct koda_error *err);
 /* A whole number from 0 to max. */
 KODA_CHECK int koda_json_u64(const struct koda_json *value, uint64_t max, uint64_t *ret,
 			     struct koda_error *err);
-/* Borrowed from the document. */
+/* Borrowed from the document or its text, so not always NUL-terminated. */
 KODA_CHECK int koda_json_string(const struct koda_json *value, struct koda_span *ret,
 				struct koda_error *err);
 

@@ -63,8 +63,8 @@ static int add_pair(struct koda_policy *policy, struct koda_span domain, const c
 	return KODA_OK;
 }
 
-int koda_policy_add_socket_map(struct koda_policy *policy, const char *domain,
-			       const char *socket_path, struct koda_error *err)
+int koda_policy_map_socket(struct koda_policy *policy, struct koda_span domain,
+			   struct koda_span socket_path, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf canonical = KODA_BUF_INIT(KODA_PATH_MAX);
 	koda_auto_free char *normal = NULL;
@@ -73,16 +73,22 @@ int koda_policy_add_socket_map(struct koda_policy *policy, const char *domain,
 
 	if (!policy->ca_bundle)
 		return koda_fail(err, KODA_E_INVALID, 0, "socket_map needs a ca_bundle");
-	r = koda_hostrule_parse(koda_span_of(domain), &rule, err);
+	r = koda_hostrule_parse(domain, &rule, err);
 	if (r == KODA_OK)
 		r = koda_hostrule_check_allow(&rule, err);
 	if (r == KODA_OK)
 		r = koda_hostrule_format(&rule, &canonical, err);
 	if (r == KODA_OK)
-		r = normal_path(koda_span_of(socket_path), &normal, err);
+		r = normal_path(socket_path, &normal, err);
 	if (r < 0 || !normal)
 		return r;
 	return add_pair(policy, koda_buf_span(&canonical), normal, err);
+}
+
+int koda_policy_add_socket_map(struct koda_policy *policy, const char *domain,
+			       const char *socket_path, struct koda_error *err)
+{
+	return koda_policy_map_socket(policy, koda_span_of(domain), koda_span_of(socket_path), err);
 }
 
 size_t koda_policy_socket_map_count(const struct koda_policy *policy)

@@ -138,14 +138,14 @@ static int read_half(const struct koda_json *pair, size_t i, struct koda_buf *ro
 		     struct koda_span *ret_half, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf normal = KODA_BUF_INIT(KODA_PATH_MAX);
-	const struct koda_json *element = NULL;
+	struct koda_json element;
 	struct koda_hostrule rule;
 	int r = koda_json_element(pair, 2, i, &element, err);
 
 	if (r < 0)
 		return r;
-	r = i == 0 ? koda_json_string(element, ret_half, err)
-		   : read_path(element, room, ret_half, err);
+	r = i == 0 ? koda_json_string(&element, ret_half, err)
+		   : read_path(&element, room, ret_half, err);
 	if (r == KODA_OK)
 		r = i == 0 ? koda_hostrule_parse(*ret_half, &rule, err)
 			   : koda_path_normalise(*ret_half, &normal, err);
@@ -167,8 +167,7 @@ static int read_pair(void *ctx, int arg, const struct koda_json *value, struct k
 		r = read_half(value, 1, &room, &path, err);
 	if (r < 0)
 		return r;
-	/* The reader refuses escaped NUL, and so does the path's form: both are C strings. */
-	return koda_policy_add_socket_map(ctx, domain.ptr, path.ptr, err);
+	return koda_policy_map_socket(ctx, domain, path, err);
 }
 
 static int read_socket_map(void *ctx, int arg, const struct koda_json *value,

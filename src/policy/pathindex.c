@@ -3,21 +3,37 @@
 
 #include "base/diag.h"
 
+static int grow(struct koda_pathindex *index, size_t cap)
+{
+	struct koda_pathnode *nodes = reallocarray(index->nodes, cap, sizeof(*nodes));
+
+	if (!nodes)
+		return KODA_E_NOMEM;
+	memset(nodes + index->node_cap, 0, (cap - index->node_cap) * sizeof(*nodes));
+	index->nodes = nodes;
+	index->node_cap = cap;
+	return KODA_OK;
+}
+
 static int make_room(struct koda_pathindex *index)
 {
 	size_t need = (size_t)index->trie.nodes + 1;
 
-	if (need > index->node_cap) {
-		size_t cap = index->node_cap * 2 > need ? index->node_cap * 2 : need + 16;
-		struct koda_pathnode *nodes = reallocarray(index->nodes, cap, sizeof(*nodes));
+	if (need <= index->node_cap)
+		return KODA_OK;
+	return grow(index, index->node_cap * 2 > need ? index->node_cap * 2 : need + 16);
+}
 
-		if (!nodes)
-			return KODA_E_NOMEM;
-		memset(nodes + index->node_cap, 0, (cap - index->node_cap) * sizeof(*nodes));
-		index->nodes = nodes;
-		index->node_cap = cap;
-	}
-	return KODA_OK;
+/* A path is one node at least; how many more are on the way to it nobody knows. */
+int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes)
+{
+	int r = koda_trie_reserve(&index->trie, more);
+
+	if (r == KODA_OK)
+		r = koda_texts_reserve(&index->texts, more, bytes);
+	if (r == KODA_OK && index->trie.nodes + 1 + more > index->node_cap)
+		r = grow(index, index->trie.nodes + 1 + more);
+	return r;
 }
 
 /* From a node to the one below it, which is made if it is not there. */
@@ -33,22 +49,65 @@ static int step_down(struct koda_pathindex *index, uint32_t *node, struct koda_s
 	return r;
 }
 
+/* Cuts the trail to what it has in common with the way to path. */
+static void follow_trail(struct koda_pathindex *index, struct koda_span path)
+{
+	struct koda_span last = koda_texts_get(&index->texts, index->last);
+	size_t from = 0;
+	size_t i;
+
+	for (i = 0; i < index->trail_len; i++) {
+		size_t to = index->trail[i].len;
+
+		if (path.len < to || memcmp(path.ptr + from, last.ptr + from, to - from) != 0 ||
+		    (path.len > to && path.ptr[to] != '/'))
+			break;
+		from = to;
+	}
+	index->trail_len = i;
+}
+
+/* The node of path, which is made if it is not there. */
+static int reach(struct koda_pathindex *index, struct koda_span path, uint32_t *ret_node)
+{
+	struct koda_span rest = path;
+	struct koda_span name;
+	uint32_t node = KODA_TRIE_ROOT;
+	int r = make_room(index); /* for "/" */
+
+	follow_trail(index, path);
+	if (index->trail_len > 0) {
+		node = index->trail[index->trail_len - 1].node;
+		rest = koda_span_skip(path, index->trail[index->trail_len - 1].len);
+	}
+	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME) {
+		r = step_down(index, &node, name);
+		if (r == KODA_OK && index->trail_len < KODA_PATHINDEX_TRAIL)
+			index->trail[index->trail_len++] =
+				(struct koda_pathstep){ .node = node,
+							.len = (uint32_t)(rest.ptr - path.ptr) };
+	}
+	*ret_node = node;
+	return r;
+}
+
 int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint32_t marks,
 		       struct koda_error *err)
 {
 	uint32_t node = KODA_TRIE_ROOT;
-	struct koda_span rest = path;
-	struct koda_span name;
-	int r = make_room(index); /* for "/" */
+	int r = path.len < UINT32_MAX ? reach(index, path, &node) : KODA_E_LIMIT;
 
-	while (r == KODA_OK && koda_path_next(&rest, &name) == KODA_STEP_NAME)
-		r = step_down(index, &node, name);
 	if (r == KODA_OK && !index->nodes[node].marks) {
 		r = koda_texts_add(&index->texts, path);
 		index->nodes[node].text = (uint32_t)index->texts.count - 1;
+		index->last = index->nodes[node].text;
+	} else {
+		index->trail_len = 0; /* it may lead to another spelling than the one in texts */
 	}
-	if (r < 0)
+	if (r < 0) {
+		index->trail_len = 0;
 		return koda_fail_room(err, r, "the list of path rules");
+	}
 	index->nodes[node].marks |= marks;
 	index->marks |= marks;
 	return KODA_OK;

@@ -16,12 +16,24 @@ struct koda_pathnode {
 	uint32_t above; /* the node of the directory that it is in, whose number is less */
 };
 
+/* A directory on the way to the path that was added last. */
+struct koda_pathstep {
+	uint32_t node;
+	uint32_t len; /* of the path up to here */
+};
+
+#define KODA_PATHINDEX_TRAIL 16
+
 struct koda_pathindex {
 	struct koda_trie trie;
 	struct koda_texts texts;     /* the marked paths */
 	struct koda_pathnode *nodes; /* owned, by trie node */
 	size_t node_cap;
 	uint32_t marks; /* all there are */
+	/* Neighbours in a list often lie in the same directory, which is not looked for again. */
+	struct koda_pathstep trail[KODA_PATHINDEX_TRAIL];
+	size_t trail_len;
+	uint32_t last; /* number in texts of the path that the trail leads to */
 };
 
 #define KODA_PATHINDEX_BYTES ((size_t)256 << 20)
@@ -31,6 +43,9 @@ struct koda_pathindex {
 		.texts = KODA_TEXTS_INIT(KODA_PATHINDEX_BYTES)                                     \
 	}
 
+/* Makes room for so many more paths, and bytes in them, at once. Fails: LIMIT, NOMEM; nothing is
+ * lost then. */
+KODA_CHECK int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes);
 /* path is in normal form, marks is not 0. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path,
 				  uint32_t marks, struct koda_error *err);

@@ -53,6 +53,10 @@ static inline bool koda_list_is_paths(enum koda_list list)
 KODA_CHECK int koda_policy_add_canonical(struct koda_policy *policy, enum koda_list list,
 					 struct koda_span entry, struct koda_error *err);
 
+/* koda_policy_add_socket_map for bytes that nothing terminates. */
+KODA_CHECK int koda_policy_map_socket(struct koda_policy *policy, struct koda_span domain,
+				      struct koda_span socket_path, struct koda_error *err);
+
 /* Copies "mitm" as a whole; dst must have none. */
 KODA_CHECK int koda_policy_copy_mitm(struct koda_policy *dst, const struct koda_policy *src,
 				     struct koda_error *err);

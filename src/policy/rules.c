@@ -22,6 +22,10 @@
 
 #define MARK(why) (1U << KODA_WHY_##why)
 
+/* Of a plain project; more are no harm. */
+#define FLOOR_PATHS 120
+#define FLOOR_BYTES 4000
+
 struct koda_rules {
 	atomic_uint owners;
 	struct koda_pathindex paths;
@@ -88,11 +92,31 @@ static int add_git_open(struct koda_rules *rules, const struct koda_place *place
 					 : KODA_OK;
 }
 
+/* For the policy's paths and about as many as the floor has. */
+static int reserve_paths(struct koda_rules *rules, const struct koda_policy *policy,
+			 struct koda_error *err)
+{
+	size_t count = FLOOR_PATHS;
+	size_t bytes = FLOOR_BYTES;
+	int r;
+
+	for (size_t i = 0; i < KODA_LIST_COUNT; i++) {
+		if (koda_list_is_paths((enum koda_list)i)) {
+			count += policy->lists[i].count;
+			bytes += policy->lists[i].text.len;
+		}
+	}
+	r = koda_pathindex_reserve(&rules->paths, count, bytes);
+	return r < 0 ? koda_fail_room(err, r, "the list of path rules") : KODA_OK;
+}
+
 static int fill_paths(struct koda_rules *rules, const struct koda_policy *policy,
 		      const struct koda_place *place, struct koda_error *err)
 {
-	int r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_WHY_DENY_READ, err);
+	int r = reserve_paths(rules, policy, err);
 
+	if (r == KODA_OK)
+		r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_WHY_DENY_READ, err);
 	if (r == KODA_OK)
 		r = add_paths(rules, policy, KODA_LIST_ALLOW_READ_WITHIN_DENY, KODA_WHY_READ_HOLE,
 			      err);

@@ -92,16 +92,22 @@ static char *respell(const char *text, size_t size, size_t *ret_len)
 	return out;
 }
 
-static void check_respelt(const char *text, size_t size, int code, const struct koda_policy *policy)
+/* The same policy, or the same complaint in the same place; where text is no JSON, the place moves.
+ */
+static void check_respelt(const char *text, size_t size, const struct koda_policy *policy,
+			  const struct koda_error *err)
 {
 	koda_auto_policy struct koda_policy *other = NULL;
+	struct koda_error why = { 0 };
 	size_t len = 0;
 	koda_auto_free char *spelt = respell(text, size, &len);
 
 	if (!spelt || len > KODA_POLICY_TEXT_MAX)
 		return;
-	CHECK(koda_policy_parse(spelt, len, &other, NULL) == code);
-	CHECK(code < 0 || koda_policy_equal(policy, other));
+	CHECK(koda_policy_parse(spelt, len, &other, &why) == err->code);
+	CHECK(err->code < 0 || koda_policy_equal(policy, other));
+	CHECK(err->field[0] != '/' ||
+	      (strcmp(err->field, why.field) == 0 && strcmp(err->message, why.message) == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -110,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct koda_error err = { 0 };
 	int r = koda_policy_parse((const char *)data, size, &policy, &err);
 
-	check_respelt((const char *)data, size, r, policy);
+	check_respelt((const char *)data, size, policy, &err);
 	if (r < 0) {
 		check_refusal(r, policy, &err);
 		return 0;

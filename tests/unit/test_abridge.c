@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Long plain strings of a JSON text, taken out and found again. */
+/* The strings of lists in a JSON text, taken out and found again. */
 #include "koda_test.h"
 
 #include "policy/abridge.h"
@@ -14,19 +14,35 @@ static void what_cannot_be_wrong_is_taken_out(void **state)
 		const char *abridged; /* NULL: the text stays */
 	} rows[] = {
 		{ "nothing", "{}", NULL },
-		{ "short", "[\"1234567\"]", NULL },
-		{ "long", "[\"12345678\"]", "[\"\x7f#\"]" },
-		{ "several", "[\"123456789\", \"short\", \"abcdefghijklmnopq\"]",
-		  "[\"\x7f#\", \"short\", \"\x7f$\"]" },
-		{ "a key", "{\"a long key\":\"a long value\"}", "{\"a long key\":\"\x7f#\"}" },
-		{ "a key, blanks", "{\"a long key\" \t\r\n :1}", NULL },
+		{ "no string", "[1,[],{}]", NULL },
+		{ "one", "[\"a\"]", "[\"\x7f#\"]" },
+		{ "empty", "[\"\"]", "[\"\x7f#\"]" },
+		{ "several", "[\"123456789\",\"short\",\"abcdefghijklmnopq\"]", "[\"\x7f#\"]" },
+		{ "blanks between", "[ \"a\"\t,\r\n \"b\" ]", "[ \"\x7f#\" ]" },
+		{ "something else behind", "[\"a\", \"b\", 1, \"c\"]", "[\"\x7f#\", 1, \"c\"]" },
+		{ "something else before", "[1, \"a\"]", NULL },
+		{ "two lists", "{\"x\":[\"a\"],\"y\":[\"b\",\"c\"]}",
+		  "{\"x\":[\"\x7f#\"],\"y\":[\"\x7f$\"]}" },
+		{ "lists in a list", "[[\"a\",\"b\"],[\"c\"]]", "[[\"\x7f#\"],[\"\x7f$\"]]" },
+		{ "a bracket in a string", "{\"[\":\"[\", \"a\":1}", NULL },
+		{ "a bracket ends a key", "{\"x[\" : \"a\"}", NULL },
+		{ "a value", "{\"a long key\":\"a long value\"}", NULL },
+		{ "what should be a member", "{\"a\":\"b\",\"c\"}", NULL },
+		{ "a missing comma", "[\"a\" \"b\"]", "[\"\x7f#\" \"b\"]" },
+		{ "two commas", "[\"a\",,\"b\"]", "[\"\x7f#\",,\"b\"]" },
+		{ "a comma at the end", "[\"a\",]", "[\"\x7f#\",]" },
+		{ "a comma and no more", "[\"a\",", "[\"\x7f#\"," },
+		{ "a colon", "[\"a\",\"b\":1]", "[\"\x7f#\":1]" },
 		{ "a backslash anywhere", "[\"12345678\",\"\\n\"]", NULL },
 		{ "the sign anywhere", "[\"12345678\",\"\x7f\"]", NULL },
-		{ "control character", "[\"1234567\n\",\"12345678\"]",
-		  "[\"1234567\n\",\"\x7f#\"]" },
+		{ "control character", "[\"1234567\n\",\"12345678\"]", NULL },
+		{ "control character, short", "[\"\x1f\"]", NULL },
+		{ "control character later", "[\"12345678\",\"1234567\n\",\"a\"]",
+		  "[\"\x7f#\",\"1234567\n\",\"a\"]" },
 		{ "control character first", "[\"\t1234567890123456\"]", NULL },
 		{ "control character in the middle", "[\"1234567\x1f\x20\x20zzzzzzz\"]", NULL },
 		{ "not ASCII", "[\"123456\xc3\xa9\"]", NULL },
+		{ "not ASCII, short", "[\"\xc3\xa9\"]", NULL },
 		{ "not ASCII, last of many", "[\"12345678901234567\xff\"]", NULL },
 		{ "blanks", "[\"        \"]", "[\"\x7f#\"]" },
 		{ "tildes", "[\"~~~~~~~~\"]", "[\"\x7f#\"]" },
@@ -53,26 +69,34 @@ static void strings_are_found_by_what_stands_for_them(void **state)
 	(void)state;
 	/* More than two digits count. */
 	for (int i = 0; i < 4000; i++)
-		assert_int_equal(koda_buf_addf(&text, "\"string %04d\",", i), KODA_OK);
+		assert_int_equal(koda_buf_addf(&text, "[\"string %04d\" , \"%d\"]", i, i), KODA_OK);
 	assert_int_equal(koda_abridge(koda_buf_span(&text), &abridged), KODA_OK);
 	assert_int_equal(abridged.count, 4000);
 	p = abridged.text.ptr;
 	for (int i = 0; i < 4000; i++) {
-		const char *end = strchr(p + 1, '"');
-		struct koda_span sign = { p + 1, (size_t)(end - p) - 1 };
-		const struct koda_span *found = koda_abridged_find(&abridged, sign);
+		const char *end = strchr(p + 2, '"');
+		struct koda_span sign = { p + 2, (size_t)(end - p) - 2 };
+		struct koda_span run = koda_abridged_find(&abridged, sign);
+		struct koda_span found;
 		char want[16];
 
 		(void)snprintf(want, sizeof(want), "string %04d", i);
-		assert_non_null(found);
-		KODA_ASSERT_SPAN(*found, want);
+		assert_true(koda_abridged_next(&run, &found));
+		KODA_ASSERT_SPAN(found, want);
+		assert_true(koda_abridged_next(&run, &found));
+		KODA_ASSERT_SPAN(found, want + strlen(want) -
+						(i < 10     ? 1
+						 : i < 100  ? 2
+						 : i < 1000 ? 3
+							    : 4));
+		assert_false(koda_abridged_next(&run, &found));
 		p = end + 2;
 	}
-	assert_null(koda_abridged_find(&abridged, koda_span_of("")));
-	assert_null(koda_abridged_find(&abridged, koda_span_of("#")));
-	assert_null(koda_abridged_find(&abridged, koda_span_of("\x7f")));
-	assert_null(koda_abridged_find(&abridged, koda_span_of("\x7f[[[[")));
-	assert_null(koda_abridged_find(&abridged, koda_span_of("\x7f#####")));
+	assert_int_equal(koda_abridged_find(&abridged, koda_span_of("")).len, 0);
+	assert_int_equal(koda_abridged_find(&abridged, koda_span_of("#")).len, 0);
+	assert_int_equal(koda_abridged_find(&abridged, koda_span_of("\x7f")).len, 0);
+	assert_int_equal(koda_abridged_find(&abridged, koda_span_of("\x7f[[[[")).len, 0);
+	assert_int_equal(koda_abridged_find(&abridged, koda_span_of("\x7f#####")).len, 0);
 }
 
 /* The same policy from a text that is not abridged, because one letter is spelt as an escape. */

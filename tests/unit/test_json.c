@@ -188,7 +188,7 @@ static void a_depth_bomb_is_refused(void **state)
 static void a_long_string_of_escapes_is_read(void **state)
 {
 	const size_t len = 1024 * 1024;
-	const struct koda_json *element = NULL;
+	struct koda_json element;
 	struct koda_json *root = NULL;
 	struct koda_span got = { NULL, 0 };
 	struct koda_error err = { 0 };
@@ -201,7 +201,7 @@ static void a_long_string_of_escapes_is_read(void **state)
 	memcpy(text + len - 2, "\"]", 2);
 	KODA_ASSERT_OK(koda_json_load((struct koda_span){ text, len }, len, 1, &root, &err), err);
 	KODA_ASSERT_OK(koda_json_element(root, 1, 0, &element, &err), err);
-	KODA_ASSERT_OK(koda_json_string(element, &got, &err), err);
+	KODA_ASSERT_OK(koda_json_string(&element, &got, &err), err);
 	assert_int_equal(got.len, (len - 4) / 2);
 	koda_json_free(&root);
 	free(text);
@@ -312,19 +312,19 @@ static void an_element_needs_the_exact_count(void **state)
 {
 	struct koda_json *pair = load("[1,[2,3]]");
 	struct koda_json *object = load("{}");
-	const struct koda_json *element = NULL;
+	struct koda_json element = { 0 };
 	struct koda_error err = { 0 };
 	struct seen seen = { 0 };
 
 	(void)state;
 	KODA_ASSERT_OK(koda_json_element(pair, 2, 1, &element, &err), err);
-	KODA_ASSERT_OK(koda_json_array(element, read_number, 0, &seen, &err), err);
+	KODA_ASSERT_OK(koda_json_array(&element, read_number, 0, &seen, &err), err);
 	assert_int_equal(seen.sum, 5);
-	element = NULL;
+	element = (struct koda_json){ 0 };
 	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_element(pair, 3, 0, &element, &err), err);
 	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_element(pair, 1, 0, &element, &err), err);
 	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_element(object, 0, 0, &element, &err), err);
-	assert_null(element);
+	assert_null(element.node);
 	koda_json_free(&pair);
 	koda_json_free(&object);
 }
@@ -332,7 +332,7 @@ static void an_element_needs_the_exact_count(void **state)
 static void values_are_only_what_they_are(void **state)
 {
 	struct koda_json *list = load("[true,false,\"\",\"a\\u00e9\\/\",null,0,1]");
-	const struct koda_json *v[7] = { NULL };
+	struct koda_json v[7];
 	struct koda_error err = { 0 };
 	struct koda_span text = { NULL, 0 };
 	uint64_t number = 7;
@@ -341,21 +341,21 @@ static void values_are_only_what_they_are(void **state)
 	(void)state;
 	for (size_t i = 0; i < 7; i++)
 		KODA_ASSERT_OK(koda_json_element(list, 7, i, &v[i], &err), err);
-	KODA_ASSERT_OK(koda_json_bool(v[0], &on, &err), err);
+	KODA_ASSERT_OK(koda_json_bool(&v[0], &on, &err), err);
 	assert_true(on);
-	KODA_ASSERT_OK(koda_json_bool(v[1], &on, &err), err);
+	KODA_ASSERT_OK(koda_json_bool(&v[1], &on, &err), err);
 	assert_false(on);
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_bool(v[6], &on, &err), err);
-	KODA_ASSERT_OK(koda_json_string(v[2], &text, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_bool(&v[6], &on, &err), err);
+	KODA_ASSERT_OK(koda_json_string(&v[2], &text, &err), err);
 	assert_int_equal(text.len, 0);
-	KODA_ASSERT_OK(koda_json_string(v[3], &text, &err), err);
+	KODA_ASSERT_OK(koda_json_string(&v[3], &text, &err), err);
 	KODA_ASSERT_SPAN(text, "a\xc3\xa9/");
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_string(v[4], &text, &err), err);
-	assert_true(koda_json_is_null(v[4]));
-	assert_false(koda_json_is_null(v[5]));
-	KODA_ASSERT_OK(koda_json_u64(v[5], 0, &number, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_string(&v[4], &text, &err), err);
+	assert_true(koda_json_is_null(&v[4]));
+	assert_false(koda_json_is_null(&v[5]));
+	KODA_ASSERT_OK(koda_json_u64(&v[5], 0, &number, &err), err);
 	assert_int_equal(number, 0);
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_u64(v[6], 0, &number, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_json_u64(&v[6], 0, &number, &err), err);
 	assert_int_equal(number, 0);
 	koda_json_free(&list);
 }

@@ -173,6 +173,39 @@ static void long_paths_are_not_sound(void **state)
 	assert_false(koda_pathwalk_is_sound((struct koda_span){ path, KODA_PATH_MAX + 1 }));
 }
 
+/* Each path begins where the one before it went, as far as that is remembered, and no further. */
+static void neighbours_share_their_directories_only(void **state)
+{
+	koda_auto_pathindex struct koda_pathindex index = KODA_PATHINDEX_INIT;
+	static const char deep[] = "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r";
+
+	(void)state;
+	add(&index, deep, 1);
+	add(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/s", 2);
+	add(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/r", 4);
+	add(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/s", 8);
+	add(&index, deep, 16);
+	add(&index, "/a/bb", 32);
+	add(&index, "/a/b", 64);
+	add(&index, "/a/b/bb", 128);
+	add(&index, "/a", 256);
+	add(&index, "/aa", 512);
+	add(&index, "/", 1024);
+	add(&index, "/bb", 2048);
+	assert_int_equal(index.trie.nodes, 18 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
+	expect_walk(&index, deep, "1024:/ 256:/a 64:/a/b 17:/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r");
+	expect_walk(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/s",
+		    "1024:/ 256:/a 64:/a/b 2:/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/s");
+	expect_walk(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/r",
+		    "1024:/ 256:/a 64:/a/b 4:/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/r");
+	expect_walk(&index, "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/s",
+		    "1024:/ 256:/a 64:/a/b 8:/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/s");
+	expect_walk(&index, "/a/bb", "1024:/ 256:/a 32:/a/bb");
+	expect_walk(&index, "/a/b/bb", "1024:/ 256:/a 64:/a/b 128:/a/b/bb");
+	expect_walk(&index, "/aa/b", "1024:/ 512:/aa");
+	expect_walk(&index, "/bb", "1024:/ 2048:/bb");
+}
+
 /* Components from a small world; with noise, what a normal form would drop. */
 static size_t random_path(struct koda_rng *rng, bool noise, char out[static 256])
 {
@@ -239,6 +272,25 @@ static void agrees_with_a_model_that_looks_at_every_rule(void **state)
 	assert_true(steps > QUERIES / 2);
 }
 
+static void room_that_is_reserved_shows_nothing(void **state)
+{
+	koda_auto_pathindex struct koda_pathindex index = KODA_PATHINDEX_INIT;
+	const struct koda_pathnode *nodes;
+
+	(void)state;
+	assert_int_equal(koda_pathindex_reserve(&index, SIZE_MAX, 0), KODA_E_LIMIT);
+	assert_int_equal(koda_pathindex_reserve(&index, 3, 100), KODA_OK);
+	expect_walk(&index, "/a", "");
+	assert_false(koda_pathindex_leads_to(&index, span("/")));
+	nodes = index.nodes;
+	add(&index, "/a", 1);
+	add(&index, "/b", 2);
+	add(&index, "/c", 4);
+	assert_ptr_equal(index.nodes, nodes);
+	add(&index, "/c/d", 8);
+	expect_walk(&index, "/c/d", "4:/c 8:/c/d");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,7 +301,9 @@ int main(void)
 		cmocka_unit_test(a_cleared_index_starts_again),
 		cmocka_unit_test(sound_paths),
 		cmocka_unit_test(long_paths_are_not_sound),
+		cmocka_unit_test(neighbours_share_their_directories_only),
 		cmocka_unit_test(agrees_with_a_model_that_looks_at_every_rule),
+		cmocka_unit_test(room_that_is_reserved_shows_nothing),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -59,12 +59,34 @@ static void a_full_list_takes_nothing_and_keeps_its_ceiling(void **state)
 	assert_int_equal(add(&texts, "abc"), KODA_OK);
 }
 
+static void reserved_room_is_enough(void **state)
+{
+	koda_auto_texts struct koda_texts texts = KODA_TEXTS_INIT(LOOSE);
+	const size_t *starts;
+	const char *bytes;
+
+	(void)state;
+	assert_int_equal(add(&texts, "abc"), KODA_OK);
+	assert_int_equal(koda_texts_reserve(&texts, SIZE_MAX, 0), KODA_E_LIMIT);
+	assert_int_equal(koda_texts_reserve(&texts, 0, LOOSE), KODA_E_LIMIT);
+	assert_int_equal(koda_texts_reserve(&texts, 1000, 4000), KODA_OK);
+	starts = texts.starts;
+	bytes = texts.bytes.ptr;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(add(&texts, "def"), KODA_OK);
+	assert_ptr_equal(texts.starts, starts);
+	assert_ptr_equal(texts.bytes.ptr, bytes);
+	KODA_ASSERT_SPAN(koda_texts_get(&texts, 0), "abc");
+	KODA_ASSERT_SPAN(koda_texts_get(&texts, 1000), "def");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_come_back_in_order),
 		cmocka_unit_test(equal_and_empty_entries_are_kept),
 		cmocka_unit_test(a_full_list_takes_nothing_and_keeps_its_ceiling),
+		cmocka_unit_test(reserved_room_is_enough),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -293,6 +293,28 @@ static void random_adds_and_finds_agree_with_a_list(void **state)
 	}
 }
 
+static void reserved_room_is_enough(void **state)
+{
+	koda_auto_trie struct koda_trie trie = KODA_TRIE_INIT(LOOSE);
+	uint32_t a = add(&trie, KODA_TRIE_ROOT, "a");
+	const struct koda_trie_edge *slots;
+	char label[8];
+
+	(void)state;
+	assert_int_equal(koda_trie_reserve(&trie, SIZE_MAX), KODA_E_LIMIT);
+	assert_int_equal(koda_trie_reserve(&trie, 200), KODA_OK);
+	slots = trie.slots;
+	for (int i = 0; i < 200; i++) {
+		(void)snprintf(label, sizeof(label), "%d", i);
+		(void)add(&trie, a, label);
+	}
+	assert_ptr_equal(trie.slots, slots);
+	assert_int_equal(koda_trie_reserve(&trie, 0), KODA_OK);
+	assert_ptr_equal(trie.slots, slots);
+	assert_int_equal(find(&trie, KODA_TRIE_ROOT, "a"), a);
+	assert_int_equal(find(&trie, a, "199"), 201);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +331,7 @@ int main(void)
 		cmocka_unit_test(a_cleared_trie_keeps_its_ceiling),
 		cmocka_unit_test(edges_whose_hashes_collide_are_told_apart),
 		cmocka_unit_test(random_adds_and_finds_agree_with_a_list),
+		cmocka_unit_test(reserved_room_is_enough),
 	};
 
 	return KODA_TEST_RUN(tests);
