@@ -2,13 +2,17 @@
 /*
  * T-07. Names and what they lead to, in a mount namespace with a hosts file of our own: an allowed
  * name that leads to this machine or to a denied address is not connected to, whatever else it
- * leads to.
+ * leads to. T-83. In a network of our own there is a name server too, which never answers.
  */
 #include "host.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +28,7 @@ static const char hosts[] = "127.0.0.1 localhost\n"
 			    "127.0.0.1 deep.wild.test\n";
 
 static bool isolated;
+static int silent = -1; /* the name server */
 
 static bool write_file(const char *path, const char *text)
 {
@@ -42,14 +47,26 @@ static bool map_user(void)
 	gid_t gid = getgid();
 
 	if (uid == 0)
-		return unshare(CLONE_NEWNS) == 0;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) < 0)
 		return false;
 	(void)snprintf(text, sizeof(text), "%u %u 1", uid, uid);
 	if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", text))
 		return false;
 	(void)snprintf(text, sizeof(text), "%u %u 1", gid, gid);
 	return write_file("/proc/self/gid_map", text);
+}
+
+static bool start_silent(void)
+{
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons(53),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	silent = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return silent >= 0 && ioctl(silent, SIOCSIFFLAGS, &loopback) == 0 &&
+	       bind(silent, (const struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
 /* Before there are threads. */
@@ -65,8 +82,11 @@ static bool isolate(void)
 	(void)snprintf(path, sizeof(path), "%s/hosts", dir);
 	ok = ok && write_file(path, hosts) && mount(path, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
 	(void)snprintf(path, sizeof(path), "%s/nsswitch.conf", dir);
-	ok = ok && write_file(path, "hosts: files\n") &&
+	ok = ok && write_file(path, "hosts: files dns\n") &&
 	     mount(path, "/etc/nsswitch.conf", NULL, MS_BIND, NULL) == 0;
+	(void)snprintf(path, sizeof(path), "%s/resolv.conf", dir);
+	ok = ok && write_file(path, "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n") &&
+	     mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0 && start_silent();
 	(void)umount2(dir, MNT_DETACH);
 	(void)rmdir(dir);
 	return ok;
@@ -190,12 +210,61 @@ static void test_many_lookups(void **state)
 	host_stop(&host);
 }
 
+static void ask_slow(uint16_t port, int *fds, int count)
+{
+	char text[128];
+
+	for (int i = 0; i < count; i++) {
+		fds[i] = dial_local(port);
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT n%d.slow.test:443 HTTP/1.1\r\nHost: n%d.slow.test\r\n\r\n",
+			       i, i);
+		puts_to(fds[i], text);
+	}
+}
+
+/* Names that nobody answers for: whoever asks for many holds up itself, and no other. */
+static void test_slow_lookups(void **state)
+{
+	int fds[3][10];
+	struct host host;
+	char text[512];
+	uint64_t began;
+	int asked = 0;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"inside.test\"]", NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		ask_slow(host_add(&host, i + 2, 0, "\"allowed_domains\":[\"*.slow.test\"]"), fds[i],
+			 10);
+	/* They are being asked for, each by its own thread. */
+	for (int i = 0; i < WAIT_MS / 10 && asked < 8 + 4 + 2; i++) {
+		(void)usleep(10000);
+		while (recv(silent, text, sizeof(text), 0) > 0)
+			asked++;
+	}
+	assert_true(asked >= 8 + 4 + 2);
+	began = koda_clock_now();
+	expect(&host, "inside.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	assert_true(koda_clock_now() - began < 1000000000ULL);
+	/* And all of them come to their end. */
+	for (size_t i = 0; i < 3; i++)
+		for (size_t n = 0; n < 10; n++) {
+			int status = get_head(fds[i][n], text, sizeof(text));
+
+			assert_true(status == 502 || status == 504);
+			(void)close(fds[i][n]);
+		}
+	host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_guard),        cmocka_unit_test(test_wildcard),
 		cmocka_unit_test(test_two_answers),  cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_many_lookups),
+		cmocka_unit_test(test_many_lookups), cmocka_unit_test(test_slow_lookups),
 	};
 
 	isolated = isolate();
