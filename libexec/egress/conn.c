@@ -256,12 +256,17 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 	if (now.reason == KODA_EGRESS_OK && !deal->via && deal->addr.family != 0)
 		now = koda_decide_address(ruleset->rules, &conn->proxy->own, &deal->target,
 					  deal->asked, &deal->addr);
+	/* A proxy of socket_map has no port, and is not asked this when it is connected to. */
+	else if (now.reason == KODA_EGRESS_OK && deal->via && deal->via->port != 0)
+		(void)koda_decide_unresolved(ruleset->rules, &conn->proxy->own, &deal->target,
+					     deal->asked, &now);
 	if (deal->named && !koda_conn_name_fits(conn, ruleset->rules, deal->named))
 		return false;
 	if (now.reason == KODA_EGRESS_OK) {
 		koda_ruleset_unref(deal->ruleset);
 		deal->ruleset = koda_ruleset_ref(ruleset);
 		deal->decision = now;
+		koda_reach_judge_again(conn);
 	}
 	return now.reason == KODA_EGRESS_OK;
 }

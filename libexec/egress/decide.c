@@ -173,3 +173,14 @@ struct koda_decision koda_decide_address(const struct koda_rules *rules, struct 
 		now = decision(KODA_EGRESS_ADDRESS_GUARD, koda_span_of("own address"));
 	return now;
 }
+
+bool koda_decide_unresolved(const struct koda_rules *rules, struct koda_own *own,
+			    const struct koda_target *target, bool asked, struct koda_decision *now)
+{
+	const struct koda_addr *addr = koda_target_address(target);
+
+	if (!addr)
+		return true;
+	*now = koda_decide_address(rules, own, target, asked, addr);
+	return now->reason == KODA_EGRESS_OK;
+}

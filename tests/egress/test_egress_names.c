@@ -210,6 +210,71 @@ static void test_many_lookups(void **state)
 	host_stop(&host);
 }
 
+/* Listens at the address; with a port of 0 one is chosen. */
+static int listen_at(const char *address, uint16_t *port, int backlog)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(*port) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(inet_pton(AF_INET, address, &at.sin_addr), 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(fd, backlog), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+/* The first address does not answer, and meanwhile the rules change. */
+static void go_meanwhile(uint16_t port, const char *rules, int status, const char *address)
+{
+	struct host host;
+	char text[512];
+	int fd;
+
+	host_start(&host, "\"allowed_domains\":[\"two.test\"]", NULL);
+	fd = dial_local(host.port);
+	(void)snprintf(text, sizeof(text), "CONNECT two.test:%u HTTP/1.1\r\nHost: two.test\r\n\r\n",
+		       port);
+	puts_to(fd, text);
+	(void)usleep(200000);
+	host_rules(&host, 1, rules);
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	assert_int_equal(get_head(fd, text, sizeof(text)), status);
+	(void)close(fd);
+	assert_string_equal(host_next(&host).address, address);
+	host_stop(&host);
+}
+
+/* T-80. An address that was to be tried next, and is refused by now, is not tried. */
+static void test_rules_meanwhile(void **state)
+{
+	struct server second;
+	uint16_t port = 0;
+	int fillers[2];
+	int full;
+
+	(void)state;
+	need_isolation();
+	full = listen_at("127.0.0.9", &port, 16);
+	server_start_on(&second, full, port, serve_echo);
+	full = listen_at("127.0.0.1", &port, 0);
+	for (int i = 0; i < 2; i++) {
+		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		dial_later(fillers[i], port);
+		(void)usleep(20000);
+	}
+	go_meanwhile(port, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.9\"]",
+		     504, "127.0.0.1");
+	assert_int_equal(second.served, 0);
+	go_meanwhile(port, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.8\"]",
+		     200, "127.0.0.9");
+	(void)close(fillers[0]);
+	(void)close(fillers[1]);
+	(void)close(full);
+	server_stop(&second);
+}
+
 static void ask_slow(uint16_t port, int *fds, int count)
 {
 	char text[128];
@@ -262,9 +327,10 @@ static void test_slow_lookups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guard),        cmocka_unit_test(test_wildcard),
-		cmocka_unit_test(test_two_answers),  cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_many_lookups), cmocka_unit_test(test_slow_lookups),
+		cmocka_unit_test(test_guard),           cmocka_unit_test(test_wildcard),
+		cmocka_unit_test(test_two_answers),     cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_rules_meanwhile), cmocka_unit_test(test_many_lookups),
+		cmocka_unit_test(test_slow_lookups),
 	};
 
 	isolated = isolate();

@@ -149,13 +149,37 @@ static void test_plain(void **state)
 	server_stop(&server);
 }
 
+/* Where the address is known without looking it up, new rules judge that as well. */
+static void test_rules(void **state)
+{
+	struct upstream upstream = { .answer = "HTTP/1.1 200 Fine\r\n\r\n" };
+	struct server server;
+	struct host host;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_upstream, &upstream);
+	host_start(&host, "\"allowed_domains\":[\"localhost\"]", env_for(server.port, ""));
+	fd = tunnel_to(host.port, "localhost", 4443);
+	host_rules(&host, 1,
+		   "\"allowed_domains\":[\"localhost\"],\"denied_domains\":[\"10.0.0.0/8\"]");
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	host_rules(&host, 1,
+		   "\"allowed_domains\":[\"localhost\"],\"denied_domains\":[\"127.0.0.0/8\"]");
+	(void)host_event(&host, KODA_EGRESS_RULES_CHANGED);
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	get_end(fd);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tunnel),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_never_direct),
-		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_tunnel),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_never_direct), cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);
