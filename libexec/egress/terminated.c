@@ -6,7 +6,6 @@
  */
 #include "conn.h"
 
-#include "intercept.h"
 #include "reach.h"
 #include "terminate.h"
 
@@ -19,8 +18,9 @@
 #define TOUCH_MS 1000
 /* Read at a time when memory is short; records are put together by OpenSSL. */
 #define SPARE_READ ((size_t)4096)
-/* What one round may add to the buffers. */
+/* What one round may add to the buffers, and what one read of a head that comes in pieces may. */
 #define ROUND ((size_t)256 << 10)
+#define PIECE ((size_t)64 << 10)
 
 _Static_assert(KODA_SCRATCH <= KODA_TERMINATE_FEED, "what is read at once is taken at once");
 
@@ -205,13 +205,19 @@ static void settle(struct koda_conn *conn)
 	struct terminated *state = conn->state;
 	struct koda_budget *budget = &conn->tenant->budget;
 	size_t now = KODA_TERMINATE_BASE + koda_terminate_held(state->t);
-	/* Half of it is for connections that do not even exist yet. */
+	/* Half of it is for connections that do not even exist yet, and for heads. */
 	size_t reserve = conn->proxy->tenant_memory_max / 2;
+	struct egress_refusal why = koda_refusal(KODA_EGRESS_NO_MEMORY, koda_span_of(""));
 
 	koda_budget_move(budget, state->counted, now);
 	state->counted = now;
 	state->sparing = !koda_budget_affords(budget, now, now + ROUND + reserve);
 	koda_terminate_spare(state->t, state->sparing);
+	/* A head has to be there as a whole. */
+	if ((koda_terminate_is_partial(state->t, EGRESS_CLIENT) ||
+	     koda_terminate_is_partial(state->t, EGRESS_ORIGIN)) &&
+	    !koda_budget_affords(budget, now, now + PIECE))
+		koda_terminate_refused(state->t, &why);
 }
 
 static enum step round_once(struct koda_conn *conn)
@@ -340,25 +346,6 @@ static const struct koda_phase terminated = {
 	.abandon = abandon,
 	.has_target = has_target,
 };
-
-static enum koda_intercept_way way_of(const struct koda_conn *conn,
-				      const struct koda_target *target)
-{
-	const char *socket_path;
-
-	return koda_intercept_host(conn->tenant->intercept, &target->host, target->port,
-				   &socket_path);
-}
-
-/* An address that is spared does not spare the names behind it. */
-bool koda_terminated_wanted(const struct koda_conn *conn)
-{
-	enum koda_intercept_way way = way_of(conn, &conn->deal.target);
-
-	if (way == KODA_INTERCEPT_NOT && conn->deal.named)
-		way = way_of(conn, conn->deal.named);
-	return way == KODA_INTERCEPT_TERMINATE;
-}
 
 void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello)
 {
