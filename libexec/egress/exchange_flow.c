@@ -312,3 +312,27 @@ bool egress_exchange_raw(struct egress_exchange *x, struct egress_port port[stat
 	}
 	return true;
 }
+
+void egress_exchange_record(const struct egress_exchange *x, struct egress_record *record)
+{
+	*record = (struct egress_record){
+		.method = { x->method, x->method_len },
+		.path = { x->path, x->path_len },
+		.host = x->has_request ? &x->host : NULL,
+		.port = x->has_request ? x->port : 0,
+		.tls = x->has_request && x->tls,
+		.status = x->status,
+		.refusal = x->refused ? &x->refusal : NULL,
+		.sent = x->bytes[EGRESS_CLIENT],
+		.received = x->bytes[EGRESS_ORIGIN],
+	};
+}
+
+bool egress_exchange_unlogged(const struct egress_exchange *x, struct egress_record *ret_record)
+{
+	bool begun = x->state != EGRESS_STATE_HEAD && x->state != EGRESS_STATE_RAW &&
+		     x->state != EGRESS_STATE_END;
+
+	egress_exchange_record(x, ret_record);
+	return x->has_request && (begun || x->log_due);
+}

@@ -320,6 +320,11 @@ const char *koda_terminate_failure(const struct koda_terminate *t)
 	return t->failure.code ? t->failure.message : NULL;
 }
 
+bool koda_terminate_unlogged(const struct koda_terminate *t, struct egress_record *ret_record)
+{
+	return egress_exchange_unlogged(t->exchange, ret_record);
+}
+
 bool koda_terminate_is_open(const struct koda_terminate *t)
 {
 	enum koda_tls_state state = koda_end_state(&t->ends[EGRESS_CLIENT]);

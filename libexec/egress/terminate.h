@@ -83,6 +83,8 @@ void koda_terminate_refused(struct koda_terminate *t, const struct egress_refusa
 enum egress_phase koda_terminate_phase(const struct koda_terminate *t);
 /* Why TLS with the client or the origin failed; NULL if it did not. Borrowed. */
 const char *koda_terminate_failure(const struct koda_terminate *t);
+/* For a connection that is given up: the request of which no LOG told yet; false: there is none. */
+bool koda_terminate_unlogged(const struct koda_terminate *t, struct egress_record *ret_record);
 /* A client that never finished its handshake: there was no request and no answer. */
 bool koda_terminate_is_open(const struct koda_terminate *t);
 

@@ -50,14 +50,20 @@ static void free_state(struct koda_conn *conn)
 	free(state);
 }
 
-/* The event of the connection as a whole. */
+/* The event of the connection as a whole, and before it that of a request on its way. */
 static void report_end(struct koda_conn *conn, enum koda_egress_reason reason)
 {
+	const struct egress_refusal why = koda_refusal(reason, koda_span_of(""));
 	struct terminated *state = conn->state;
+	struct egress_record record;
 	struct koda_egress_message event = { .bytes_up = conn->up.bytes,
 					     .bytes_down = conn->down.bytes };
 	const char *failure = koda_terminate_failure(state->t);
 
+	if (koda_terminate_unlogged(state->t, &record)) {
+		record.refusal = &why;
+		koda_conn_report_terminated(conn, &record, state->began);
+	}
 	if (failure && reason == KODA_EGRESS_TLS_FAILED)
 		KODA_REPORT_TEXT(event.text, koda_span_of(failure));
 	koda_conn_report_as(conn, reason, &event);
