@@ -319,6 +319,11 @@ static void go_on(struct koda_conn *conn)
 	enum koda_flow_state up = KODA_FLOW_WAITS;
 	bool held;
 
+	/* Nothing is read or written meanwhile that would tell. */
+	if (conn->retry == KODA_RETRY_WAIT && conn->client_gone) {
+		end(conn, KODA_EGRESS_RESET);
+		return;
+	}
 	if (conn->retry == KODA_RETRY_WAIT && !look_for_retry(conn))
 		return;
 	held = holds_origin(conn);

@@ -115,6 +115,31 @@ static void test_client_gone(void **state)
 	server_stop(&origin);
 }
 
+/* The same while a server thinks about the client's TLS greeting. */
+static void test_gone_after_hello(void **state)
+{
+	struct server origin;
+	struct host host;
+	uint8_t hello[512];
+	int fd;
+
+	(void)state;
+	origin_left = false;
+	server_start(&origin, serve_nothing, NULL);
+	host_start(&host, allow_one("localhost", origin.port), NULL);
+	fd = tunnel_to(host.port, "localhost", origin.port);
+	put(fd, hello, make_hello("localhost", false, hello, sizeof(hello)));
+	(void)usleep(100000);
+	cut(fd);
+	(void)close(fd);
+	assert_true(host_event(&host, KODA_EGRESS_RESET).bytes_up > 0);
+	for (int i = 0; i < WAIT_MS && !origin_left; i++)
+		(void)usleep(1000);
+	assert_true(origin_left);
+	host_stop(&host);
+	server_stop(&origin);
+}
+
 /* Whoever breaks off while the answer comes does not keep the request from being told of. */
 static void test_none_hidden(void **state)
 {
@@ -147,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_response),
 		cmocka_unit_test(test_client_gone),
+		cmocka_unit_test(test_gone_after_hello),
 		cmocka_unit_test(test_none_hidden),
 	};
 
