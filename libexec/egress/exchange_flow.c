@@ -88,6 +88,16 @@ static void origin_gone(struct egress_exchange *x)
 	fail(x, 502, "origin_closed", "the origin closed the connection without an answer");
 }
 
+/* Whoever answers these sends back what it got, with our credentials; and with a header to count
+ * proxies a client can choose who does. Some servers take methods in any case. */
+static bool is_echoed(const struct egress_exchange *x)
+{
+	const struct koda_span method = { x->method, x->method_len };
+
+	return x->route.auth.len > 0 &&
+	       (egress_http_same(method, "trace") || egress_http_same(method, "track"));
+}
+
 /* BEGIN: writes the request for the origin, from the same bytes that were judged. */
 void egress_exchange_begin(struct egress_exchange *x, struct egress_port port[static 2])
 {
@@ -105,6 +115,11 @@ void egress_exchange_begin(struct egress_exchange *x, struct egress_port port[st
 		return;
 	}
 	egress_text_reset(text);
+	if (is_echoed(x)) {
+		fail(x, 405, "trace_by_proxy",
+		     "the proxy after this one would show its credentials");
+		return;
+	}
 	if (client->in.len < x->head_len ||
 	    !egress_head_request((struct koda_span){ client->in.ptr, x->head_len }, &head, &why) ||
 	    !egress_exchange_is_ours(x, &head, &why) ||
