@@ -88,8 +88,8 @@ static void origin_gone(struct egress_exchange *x)
 	fail(x, 502, "origin_closed", "the origin closed the connection without an answer");
 }
 
-/* Whoever answers these sends back what it got, with our credentials; and with a header to count
- * proxies a client can choose who does. Some servers take methods in any case. */
+/* T-86. Whoever answers these sends back what it got, with our credentials; and with a header to
+ * count proxies a client can choose who does. Some servers take methods in any case. */
 static bool is_echoed(const struct egress_exchange *x)
 {
 	const struct koda_span method = { x->method, x->method_len };

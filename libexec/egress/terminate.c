@@ -61,6 +61,11 @@ size_t koda_terminate_held(const struct koda_terminate *t)
 	return held;
 }
 
+size_t koda_terminate_chain(const struct koda_terminate *t)
+{
+	return t->ends[EGRESS_ORIGIN].tls ? koda_tls_chain(t->ends[EGRESS_ORIGIN].tls) : 0;
+}
+
 void koda_terminate_spare(struct koda_terminate *t, bool sparing)
 {
 	t->sparing = sparing;

@@ -49,6 +49,8 @@ void koda_terminate_free(struct koda_terminate *t);
  * side while anything from there waits in them, and so gets by with a record in each direction;
  * but a head that has begun is read to its end. */
 size_t koda_terminate_held(const struct koda_terminate *t);
+/* Of these, what the origin's certificates take up, which is for the origin to say. */
+size_t koda_terminate_chain(const struct koda_terminate *t);
 void koda_terminate_spare(struct koda_terminate *t, bool sparing);
 /* Does part of a head wait for the rest of it? */
 bool koda_terminate_is_partial(const struct koda_terminate *t, enum egress_side side);

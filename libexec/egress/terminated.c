@@ -21,6 +21,7 @@
 /* What one round may add to the buffers, and what one read of a head that comes in pieces may. */
 #define ROUND ((size_t)256 << 10)
 #define PIECE ((size_t)64 << 10)
+#define CHAIN ((size_t)64 << 10) /* an origin's certificates, if they are nothing unusual */
 
 _Static_assert(KODA_SCRATCH <= KODA_TERMINATE_FEED, "what is read at once is taken at once");
 
@@ -205,8 +206,17 @@ static enum step handle(struct koda_conn *conn)
 	}
 }
 
-/* Tells the budget what is in use, and asks whether there can be more. */
-static void settle(struct koda_conn *conn)
+/* Reports, and breaks off. */
+static void cut(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	report_end(conn, reason);
+	free_state(conn);
+	koda_conn_break(conn);
+}
+
+/* T-83. Tells the budget what is in use, and asks whether there can be more. False: not even this
+ * much, and the connection is over. */
+static bool settle(struct koda_conn *conn)
 {
 	struct terminated *state = conn->state;
 	struct koda_budget *budget = &conn->tenant->budget;
@@ -215,6 +225,11 @@ static void settle(struct koda_conn *conn)
 	size_t reserve = conn->proxy->tenant_memory_max / 2;
 	struct egress_refusal why = koda_refusal(KODA_EGRESS_NO_MEMORY, koda_span_of(""));
 
+	if (koda_terminate_chain(state->t) > CHAIN &&
+	    !koda_budget_affords(budget, state->counted, now)) {
+		cut(conn, KODA_EGRESS_NO_MEMORY);
+		return false;
+	}
 	koda_budget_move(budget, state->counted, now);
 	state->counted = now;
 	state->sparing = !koda_budget_affords(budget, now, now + ROUND + reserve);
@@ -224,6 +239,7 @@ static void settle(struct koda_conn *conn)
 	     koda_terminate_is_partial(state->t, EGRESS_ORIGIN)) &&
 	    !koda_budget_affords(budget, now, now + PIECE))
 		koda_terminate_refused(state->t, &why);
+	return true;
 }
 
 static enum step round_once(struct koda_conn *conn)
@@ -239,20 +255,12 @@ static enum step round_once(struct koda_conn *conn)
 	down = conn->down.held_len > 0 ? 0 : transmit(conn, EGRESS_CLIENT);
 	up = transmit(conn, EGRESS_ORIGIN);
 	if (down < 0) {
-		report_end(conn, KODA_EGRESS_RESET);
-		free_state(conn);
-		koda_conn_break(conn);
+		cut(conn, KODA_EGRESS_RESET);
 		return STEP_GONE;
 	}
 	if (up < 0)
 		koda_terminate_ended(state->t, EGRESS_ORIGIN);
 	return came || down || up ? STEP_ON : STEP_WAIT;
-}
-
-static void touch(struct koda_conn *conn, struct koda_queue *queue)
-{
-	if (conn->deadline.at < koda_loop_now(conn->proxy->loop) + queue->ms - TOUCH_MS)
-		koda_deadline_set(conn->proxy->loop, queue, &conn->deadline);
 }
 
 /* Which deadline counts now; a handshake or a head that trickles in gets no second one. */
@@ -272,10 +280,10 @@ static void set_deadline(struct koda_conn *conn)
 	} else if (state->phase == EGRESS_PHASE_HEAD) {
 		if (before != EGRESS_PHASE_HEAD)
 			koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
-	} else if (before == EGRESS_PHASE_ORIGIN || before == EGRESS_PHASE_HEAD) {
+	} else if (before == EGRESS_PHASE_ORIGIN || before == EGRESS_PHASE_HEAD ||
+		   conn->deadline.at <
+			   koda_loop_now(conn->proxy->loop) + queues->idle.ms - TOUCH_MS) {
 		koda_deadline_set(conn->proxy->loop, &queues->idle, &conn->deadline);
-	} else {
-		touch(conn, &queues->idle);
 	}
 }
 
@@ -288,13 +296,15 @@ static void run(struct koda_conn *conn)
 		return;
 	state->running = true;
 	for (int i = 0; i < TURN_ROUNDS && now == STEP_ON; i++) {
-		settle(conn);
+		if (!settle(conn))
+			return;
 		now = round_once(conn);
 	}
 	if (now == STEP_GONE)
 		return;
 	state->running = false;
-	settle(conn);
+	if (!settle(conn))
+		return;
 	set_deadline(conn);
 	if (now == STEP_ON)
 		koda_conn_go_on(conn);
@@ -305,9 +315,7 @@ static void go_on(struct koda_conn *conn)
 	if (conn->client_gone ||
 	    (conn->down.held_len > 0 &&
 	     koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN)) {
-		report_end(conn, KODA_EGRESS_RESET);
-		free_state(conn);
-		koda_conn_break(conn);
+		cut(conn, KODA_EGRESS_RESET);
 		return;
 	}
 	run(conn);

@@ -283,7 +283,7 @@ static void test_asked(void **state)
 	host_stop(&host);
 }
 
-/* The password goes to the proxy, and nowhere else. */
+/* T-86. The password goes to the proxy, and nowhere else. */
 static void test_secret(void **state)
 {
 	static const char theirs[] = "GET http://far.example/ HTTP/1.1\r\nHost: far.example\r\n"

@@ -12,6 +12,8 @@
 #define IDLE  24 /* connections that make the proxy spare */
 #define LARGE ((size_t)24 << 10)
 
+static _Atomic int company; /* certificates that a server shows besides its own */
+
 /* Two pieces of an answer, in records of their own. */
 static void serve_pieces(int fd, void *arg)
 {
@@ -24,6 +26,9 @@ static void serve_pieces(int fd, void *arg)
 	(void)arg;
 	(void)SSL_CTX_use_certificate(ctx, good);
 	(void)SSL_CTX_use_PrivateKey(ctx, root_key);
+	(void)SSL_CTX_set_num_tickets(ctx, 0);
+	for (int i = 0; i < company; i++)
+		(void)(X509_up_ref(root) && SSL_CTX_add_extra_chain_cert(ctx, root));
 	ssl = SSL_new(ctx);
 	(void)SSL_set_fd(ssl, fd);
 	SSL_set_accept_state(ssl);
@@ -140,10 +145,54 @@ static void test_nothing_left(void **state)
 	server_stop(&server);
 }
 
+/* How many connections answer until one does not; all of them stay. */
+static size_t count_answers(int certificates)
+{
+	static SSL *open[64];
+	static int fds[64];
+	struct server server;
+	struct host host;
+	size_t count = 0;
+	bool ok = true;
+
+	company = certificates;
+	server_start(&server, serve_pieces, NULL);
+	site_start(&host, net_for(server.port, MITM));
+	while (ok && count < KODA_ARRAY_LEN(open)) {
+		char text[128];
+		int n = snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: localhost:%u\r\n\r\n",
+				 server.port);
+
+		open[count] = open_secure(host.port, server.port, &fds[count]);
+		ok = open[count] && SSL_write(open[count], text, n) == n &&
+		     SSL_read(open[count], text, sizeof(text)) > 12 &&
+		     memcmp(text, "HTTP/1.1 200", 12) == 0;
+		count++;
+	}
+	for (size_t i = 0; i < count; i++) {
+		SSL_free(open[i]);
+		(void)close(fds[i]);
+	}
+	host_stop(&host);
+	server_stop(&server);
+	return ok ? count : count - 1;
+}
+
+/* What a server makes the proxy keep by its certificates counts too, and has a bound. */
+static void test_certificates(void **state)
+{
+	(void)state;
+	assert_in_range(count_answers(2), 24, 63);
+	assert_in_range(count_answers(50), 4, 16);
+	assert_int_equal(count_answers(150), 0);
+	company = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pieces),
-					    cmocka_unit_test(test_nothing_left) };
+					    cmocka_unit_test(test_nothing_left),
+					    cmocka_unit_test(test_certificates) };
 
 	(void)signal(SIGPIPE, SIG_IGN); /* OpenSSL sends without asking for that */
 	return cmocka_run_group_tests(tests, make_site, remove_site);

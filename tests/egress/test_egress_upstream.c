@@ -166,7 +166,7 @@ static int ask(struct host *host, const char *method)
 	return status;
 }
 
-/* A request that comes back as it arrived there would bring the password. */
+/* T-86. A request that comes back as it arrived there would bring the password. */
 static void test_trace(void **state)
 {
 	static const char *const methods[] = { "TRACE", "trace", "TRACK" };
