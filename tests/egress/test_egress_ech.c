@@ -175,7 +175,7 @@ static void second(uint16_t port, struct host *host, uint16_t server, const void
 	(void)close(fd);
 	assert_int_equal(host_next(host).reason, reason);
 	assert_false(origin_saw("other.test"));
-	assert_false(origin_saw("\xfe\x0d\x00\x04"));
+	assert_false(origin_saw_bytes("\xfe\x0d\0\4\0\0\0\0", 8));
 }
 
 /* A second hello that names another host, or hides one. */
