@@ -296,12 +296,38 @@ static bool give_up(struct koda_member *member)
 	return false;
 }
 
-/* Takes what the proxy has said and gives it to whom it concerns. */
+/* Gives a message to whom it concerns. */
+static void hear(struct koda_egress *egress, const struct koda_egress_message *message)
+{
+	struct koda_member *member;
+
+	if (message->kind == KODA_EGRESS_ADDED)
+		egress->starts = 0;
+	if (message->kind == KODA_EGRESS_REFUSED && message->id == 0)
+		refuse_all(egress, message);
+	member = koda_egress_find(egress, message->id);
+	if (!member)
+		return;
+	if (message->kind == KODA_EGRESS_RULED) {
+		member->ruled++; /* which is all that anybody wants to know */
+		return;
+	}
+	if (member->queued >= SAID_MAX) {
+		koda_egress_lose(egress);
+		return;
+	}
+	if (message->kind == KODA_EGRESS_GONE)
+		member->is_removed = true;
+	enqueue(member, message);
+	if (message->kind == KODA_EGRESS_REFUSED && !give_up(member))
+		member->is_removed = true;
+}
+
+/* Takes what the proxy has said, up to a turn's worth. */
 void koda_egress_listen(struct koda_egress *egress)
 {
 	for (int heard = 0; egress->control >= 0 && heard < HEAR_MAX; heard++) {
 		struct koda_egress_message message;
-		struct koda_member *member;
 		ssize_t n = recv(egress->control, &message, sizeof(message), MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -315,25 +341,6 @@ void koda_egress_listen(struct koda_egress *egress)
 			return;
 		}
 		bound(&message);
-		if (message.kind == KODA_EGRESS_ADDED)
-			egress->starts = 0;
-		if (message.kind == KODA_EGRESS_REFUSED && message.id == 0)
-			refuse_all(egress, &message);
-		member = koda_egress_find(egress, message.id);
-		if (!member)
-			continue;
-		if (message.kind == KODA_EGRESS_GONE)
-			member->is_removed = true;
-		if (message.kind == KODA_EGRESS_RULED) {
-			member->ruled++; /* which is all that anybody wants to know */
-			continue;
-		}
-		if (member->queued >= SAID_MAX) {
-			koda_egress_lose(egress);
-			return;
-		}
-		enqueue(member, &message);
-		if (message.kind == KODA_EGRESS_REFUSED && !give_up(member))
-			member->is_removed = true;
+		hear(egress, &message);
 	}
 }
