@@ -2,6 +2,7 @@
 #include "conn.h"
 
 #include "base/fd.h"
+#include "intercept.h"
 #include "reach.h"
 #include "reason.h"
 
@@ -242,6 +243,27 @@ bool koda_conn_name_fits(struct koda_conn *conn, const struct koda_rules *rules,
 				.reason == KODA_EGRESS_OK);
 }
 
+/* A proxy of socket_map has no port of its own. */
+static bool goes_by_socket(const struct koda_deal *deal)
+{
+	return deal->via && deal->via->port == 0;
+}
+
+/* Would it be sent the way that it went, by a proxy of socket_map or not? */
+static bool goes_same_way(const struct koda_conn *conn)
+{
+	const struct koda_intercept *now = conn->tenant->intercept;
+	const struct koda_target *target = &conn->deal.target;
+	const struct koda_target *named = conn->deal.named;
+	const char *path;
+
+	if (named &&
+	    koda_intercept_host(now, &named->host, named->port, &path) == KODA_INTERCEPT_SOCKET)
+		return false;
+	return goes_by_socket(&conn->deal) == (koda_intercept_host(now, &target->host, target->port,
+								   &path) == KODA_INTERCEPT_SOCKET);
+}
+
 bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 {
 	struct koda_deal *deal = &conn->deal;
@@ -249,6 +271,8 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 
 	if (!conn->phase->has_target || !conn->phase->has_target(conn))
 		return true;
+	if (!goes_same_way(conn))
+		return false;
 	now = koda_decide_host(ruleset->rules, &deal->target);
 	/* What a person allowed stays allowed, unless a rule speaks of it now. */
 	if (now.reason == KODA_EGRESS_NOT_LISTED && deal->asked)
@@ -256,12 +280,17 @@ bool koda_conn_fits(struct koda_conn *conn, struct koda_ruleset *ruleset)
 	if (now.reason == KODA_EGRESS_OK && !deal->via && deal->addr.family != 0)
 		now = koda_decide_address(ruleset->rules, &conn->proxy->own, &deal->target,
 					  deal->asked, &deal->addr);
+	/* That is not asked when a proxy of socket_map is connected to. */
+	else if (now.reason == KODA_EGRESS_OK && deal->via && !goes_by_socket(deal))
+		(void)koda_decide_unresolved(ruleset->rules, &conn->proxy->own, &deal->target,
+					     deal->asked, &now);
 	if (deal->named && !koda_conn_name_fits(conn, ruleset->rules, deal->named))
 		return false;
 	if (now.reason == KODA_EGRESS_OK) {
 		koda_ruleset_unref(deal->ruleset);
 		deal->ruleset = koda_ruleset_ref(ruleset);
 		deal->decision = now;
+		koda_reach_judge_again(conn);
 	}
 	return now.reason == KODA_EGRESS_OK;
 }

@@ -153,7 +153,7 @@ void koda_tunnel_begin(struct koda_conn *conn);
 bool koda_sni_fits(struct koda_conn *conn, const struct egress_hello *hello);
 /* retry.c: looks at what the origin answered. */
 enum koda_retry koda_retry_look(struct koda_conn *conn);
-/* terminated.c: is TLS to the target ended here? */
+/* sni.c: is TLS to the target ended here? */
 bool koda_terminated_wanted(const struct koda_conn *conn);
 /* The origin is connected; conn->in begins with the client's hello, which was read. */
 void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello);

@@ -60,18 +60,30 @@ bool koda_target_equal(const struct koda_target *a, const struct koda_target *b)
 	return a->port == b->port && strcmp(a->text, b->text) == 0;
 }
 
+static bool is_below(const struct koda_host *host, struct koda_span name)
+{
+	size_t len = name.len;
+
+	return host->len >= len && memcmp(host->name + host->len - len, name.ptr, len) == 0 &&
+	       (host->len == len || host->name[host->len - len - 1] == '.');
+}
+
 const struct koda_addr *koda_target_address(const struct koda_target *target)
 {
 	static const struct koda_addr loopback = { .family = 4, .bytes = { 127, 0, 0, 1 } };
-	static const char name[] = "localhost"; /* RFC 6761, with everything below */
-	const struct koda_host *host = &target->host;
-	size_t len = sizeof(name) - 1;
+	/* RFC 6761, with everything below, and what systems call it in their own lists. */
+	static const char *const names[] = {
+		"localhost",    "localhost.localdomain",   "localhost4",
+		"localhost6",   "localhost4.localdomain4", "localhost6.localdomain6",
+		"ip6-loopback", "ip6-localhost",
+	};
 
-	if (host->is_addr)
-		return &host->addr;
-	if (host->len < len || memcmp(host->name + host->len - len, name, len) != 0)
-		return NULL;
-	return host->len == len || host->name[host->len - len - 1] == '.' ? &loopback : NULL;
+	if (target->host.is_addr)
+		return &target->host.addr;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names); i++)
+		if (is_below(&target->host, koda_span_of(names[i])))
+			return &loopback;
+	return NULL;
 }
 
 static struct koda_decision decision(enum koda_egress_reason reason, struct koda_span rule)
@@ -172,4 +184,15 @@ struct koda_decision koda_decide_address(const struct koda_rules *rules, struct 
 	if (now.reason == KODA_EGRESS_OK && is_unlisted_own(rules, own, target, now.rule, &plain))
 		now = decision(KODA_EGRESS_ADDRESS_GUARD, koda_span_of("own address"));
 	return now;
+}
+
+bool koda_decide_unresolved(const struct koda_rules *rules, struct koda_own *own,
+			    const struct koda_target *target, bool asked, struct koda_decision *now)
+{
+	const struct koda_addr *addr = koda_target_address(target);
+
+	if (!addr)
+		return true;
+	*now = koda_decide_address(rules, own, target, asked, addr);
+	return now->reason == KODA_EGRESS_OK;
 }

@@ -57,5 +57,11 @@ struct koda_decision koda_decide_host(const struct koda_rules *rules,
 struct koda_decision koda_decide_address(const struct koda_rules *rules, struct koda_own *own,
 					 const struct koda_target *target, bool asked,
 					 const struct koda_addr *addr);
+/* For a target whose name an upstream proxy looks up: what is known without that is judged here,
+ * which leaves *now, the decision by name, as it is if nothing is. False: refused, *now says why.
+ */
+bool koda_decide_unresolved(const struct koda_rules *rules, struct koda_own *own,
+			    const struct koda_target *target, bool asked,
+			    struct koda_decision *now);
 
 #endif

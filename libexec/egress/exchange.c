@@ -301,21 +301,6 @@ static enum egress_event ask(struct egress_exchange *x, struct egress_port port[
 	return EGRESS_EV_CONNECT;
 }
 
-static void fill_record(const struct egress_exchange *x, struct egress_record *record)
-{
-	*record = (struct egress_record){
-		.method = { x->method, x->method_len },
-		.path = { x->path, x->path_len },
-		.host = x->has_request ? &x->host : NULL,
-		.port = x->has_request ? x->port : 0,
-		.tls = x->has_request && x->tls,
-		.status = x->status,
-		.refusal = x->refused ? &x->refusal : NULL,
-		.sent = x->bytes[EGRESS_CLIENT],
-		.received = x->bytes[EGRESS_ORIGIN],
-	};
-}
-
 /* END: the answer, then the end. */
 static enum egress_event next_end(struct egress_exchange *x, struct egress_port port[static 2],
 				  struct egress_output *out)
@@ -341,7 +326,7 @@ enum egress_event egress_exchange_next(struct egress_exchange *x, struct egress_
 		}
 		if (x->log_due) {
 			x->log_due = false;
-			fill_record(x, &out->record);
+			egress_exchange_record(x, &out->record);
 			return EGRESS_EV_LOG;
 		}
 		switch (x->state) {

@@ -119,6 +119,9 @@ void egress_exchange_allowed(struct egress_exchange *x, bool reused,
 #define EGRESS_RULE_MAX 256
 void egress_exchange_refused(struct egress_exchange *x, const struct egress_refusal *why);
 
+/* For an exchange that is given up: the request of which no LOG told yet; false: there is none. */
+bool egress_exchange_unlogged(const struct egress_exchange *x, struct egress_record *ret_record);
+
 /* Bytes of memory that heads and answers on their way take up. */
 size_t egress_exchange_held(const struct egress_exchange *x);
 

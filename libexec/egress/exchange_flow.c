@@ -88,6 +88,16 @@ static void origin_gone(struct egress_exchange *x)
 	fail(x, 502, "origin_closed", "the origin closed the connection without an answer");
 }
 
+/* T-86. Whoever answers these sends back what it got, with our credentials; and with a header to
+ * count proxies a client can choose who does. Some servers take methods in any case. */
+static bool is_echoed(const struct egress_exchange *x)
+{
+	const struct koda_span method = { x->method, x->method_len };
+
+	return x->route.auth.len > 0 &&
+	       (egress_http_same(method, "trace") || egress_http_same(method, "track"));
+}
+
 /* BEGIN: writes the request for the origin, from the same bytes that were judged. */
 void egress_exchange_begin(struct egress_exchange *x, struct egress_port port[static 2])
 {
@@ -105,6 +115,11 @@ void egress_exchange_begin(struct egress_exchange *x, struct egress_port port[st
 		return;
 	}
 	egress_text_reset(text);
+	if (is_echoed(x)) {
+		fail(x, 405, "trace_by_proxy",
+		     "the proxy after this one would show its credentials");
+		return;
+	}
 	if (client->in.len < x->head_len ||
 	    !egress_head_request((struct koda_span){ client->in.ptr, x->head_len }, &head, &why) ||
 	    !egress_exchange_is_ours(x, &head, &why) ||
@@ -311,4 +326,28 @@ bool egress_exchange_raw(struct egress_exchange *x, struct egress_port port[stat
 		return false;
 	}
 	return true;
+}
+
+void egress_exchange_record(const struct egress_exchange *x, struct egress_record *record)
+{
+	*record = (struct egress_record){
+		.method = { x->method, x->method_len },
+		.path = { x->path, x->path_len },
+		.host = x->has_request ? &x->host : NULL,
+		.port = x->has_request ? x->port : 0,
+		.tls = x->has_request && x->tls,
+		.status = x->status,
+		.refusal = x->refused ? &x->refusal : NULL,
+		.sent = x->bytes[EGRESS_CLIENT],
+		.received = x->bytes[EGRESS_ORIGIN],
+	};
+}
+
+bool egress_exchange_unlogged(const struct egress_exchange *x, struct egress_record *ret_record)
+{
+	bool begun = x->state != EGRESS_STATE_HEAD && x->state != EGRESS_STATE_RAW &&
+		     x->state != EGRESS_STATE_END;
+
+	egress_exchange_record(x, ret_record);
+	return x->has_request && (begun || x->log_due);
 }

@@ -85,6 +85,9 @@ static inline bool egress_exchange_pending(const struct egress_exchange *x, enum
 /* Ends the exchange with an answer, if none has begun. */
 void egress_exchange_fail(struct egress_exchange *x, const struct egress_refusal *why);
 
+/* What is to be told of the present request. */
+void egress_exchange_record(const struct egress_exchange *x, struct egress_record *record);
+
 /* May this well-formed request be forwarded from here? Fills in the port it means. */
 bool egress_exchange_is_ours(const struct egress_exchange *x, struct egress_head *head,
 			     struct egress_refusal *why);

@@ -15,10 +15,12 @@
 #define EXT_ALPN            16
 #define EXT_VERSIONS        43
 #define EXT_ESNI            0xffce
-#define EXT_ECH_DRAFT_FIRST 0xff02 /* drafts 7 and 8 */
-#define EXT_ECH_DRAFT_LAST  0xff03
+#define EXT_ECH_OLD_FIRST   0xff02 /* drafts 7 and 8 */
+#define EXT_ECH_OLD_LAST    0xff03
+#define EXT_ECH_DRAFT_FIRST 0xfe08 /* later ones: the number of the draft */
 #define EXT_ECH             0xfe0d
 #define NAME_HOST           0
+#define TLS_1_2             0x0303
 #define RANDOM_LEN          32
 #define SESSION_MAX         32
 
@@ -110,9 +112,11 @@ static bool read_versions(struct cursor ext, struct egress_hello *hello, bool *s
 	while (list.left) {
 		uint16_t version = (uint16_t)take_number(&list, 2);
 
-		/* 0x?A?A are placeholders that keep servers tolerant (RFC 8701). */
+		/* 0x?A?A are placeholders that keep servers tolerant (RFC 8701), 0x7f?? are drafts
+		 * of TLS 1.3. */
 		if (version >> 8 == 3 && version > best)
 			best = version;
+		hello->retriable = hello->retriable || version > TLS_1_2;
 	}
 	hello->version = best;
 	return best != 0;
@@ -134,8 +138,8 @@ static const char *read_extensions(struct cursor all, struct egress_hello *hello
 			return "bad_alpn";
 		if (type == EXT_VERSIONS && !read_versions(ext, hello, &versions))
 			return "bad_client_hello";
-		if (type == EXT_ECH || type == EXT_ESNI ||
-		    (type >= EXT_ECH_DRAFT_FIRST && type <= EXT_ECH_DRAFT_LAST))
+		if (type == EXT_ESNI || (type >= EXT_ECH_DRAFT_FIRST && type <= EXT_ECH) ||
+		    (type >= EXT_ECH_OLD_FIRST && type <= EXT_ECH_OLD_LAST))
 			hello->ech = true;
 	}
 	return all.bad ? "bad_client_hello" : NULL;
@@ -152,6 +156,7 @@ static const char *read_message(const unsigned char *message, size_t len,
 	struct cursor extensions;
 
 	hello->version = (uint16_t)take_number(&c, 2);
+	hello->retriable = hello->version > TLS_1_2;
 	(void)take(&c, RANDOM_LEN);
 	session = take_vector(&c, 1);
 	ciphers = take_vector(&c, 2);

@@ -34,7 +34,8 @@ struct egress_hello_scan {
 
 struct egress_hello {
 	bool has_name;
-	bool ech;         /* encrypted_client_hello or its drafts */
+	bool ech;       /* encrypted_client_hello or its drafts */
+	bool retriable; /* it offers more than TLS 1.2, be it a draft: there may be a second one */
 	uint16_t version; /* highest offered: 0x0303, 0x0304 ... */
 	size_t name_len;
 	char name[EGRESS_HELLO_NAME_MAX + 1]; /* SNI as sent, NUL-terminated, no NUL inside */

@@ -98,7 +98,7 @@ static enum step act(struct koda_conn *conn, enum egress_event event,
 	case EGRESS_EV_SEND:
 		if (forward(conn, out))
 			return STEP_ON;
-		end(conn);
+		koda_conn_abandon(conn, KODA_EGRESS_RESET);
 		return STEP_GONE;
 	case EGRESS_EV_WANT_ORIGIN:
 		koda_http_reach(conn, &out->request);
@@ -262,12 +262,17 @@ void koda_http_step(struct koda_conn *conn)
 		koda_conn_go_on(conn);
 }
 
+/* A request that was on its way is told of, however it ended. */
 static void abandon(struct koda_conn *conn, enum koda_egress_reason reason)
 {
+	const struct egress_refusal why = koda_refusal(reason, koda_span_of(""));
 	struct koda_http *http = conn->state;
+	struct egress_record record;
 
-	if (http->phase != EGRESS_PHASE_IDLE && http->phase != EGRESS_PHASE_HEAD)
-		koda_conn_report(conn, reason);
+	if (egress_exchange_unlogged(http->x, &record)) {
+		record.refusal = &why;
+		koda_conn_report_request(conn, &record, http->began);
+	}
 	koda_http_free(conn);
 }
 
@@ -281,7 +286,7 @@ static void go_on(struct koda_conn *conn)
 		return;
 	}
 	if (koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN) {
-		end(conn);
+		koda_conn_abandon(conn, KODA_EGRESS_RESET);
 		return;
 	}
 	if (conn->origin.fd >= 0 && !conn->reach &&

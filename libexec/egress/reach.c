@@ -222,6 +222,21 @@ static void use_judged(struct koda_conn *conn, const struct koda_answers *answer
 	finish(conn, refused.reason);
 }
 
+/* T-80. */
+void koda_reach_judge_again(struct koda_conn *conn)
+{
+	struct koda_dial *d = conn->reach && !conn->deal.via ? &conn->reach->dial : NULL;
+	size_t kept = d ? d->next : 0;
+
+	for (size_t i = kept; d && i < d->count; i++)
+		if (koda_decide_address(conn->deal.ruleset->rules, &conn->proxy->own,
+					&conn->deal.target, conn->deal.asked, &d->addrs[i])
+			    .reason == KODA_EGRESS_OK)
+			d->addrs[kept++] = d->addrs[i];
+	if (d)
+		d->count = (uint8_t)kept;
+}
+
 static void on_answers(struct koda_lookup *lookup, const struct koda_answers *answers)
 {
 	struct koda_conn *conn = KODA_OUTER(struct koda_reach, lookup, lookup)->conn;
@@ -245,19 +260,6 @@ static void dial_socket(struct koda_conn *conn, const char *path)
 	(void)koda_take_fd(&fd);
 }
 
-/* T-07 names are the upstream proxy's to look up; what is known without that is judged here. */
-static bool may_go_via(struct koda_conn *conn)
-{
-	struct koda_deal *deal = &conn->deal;
-	const struct koda_addr *addr = koda_target_address(&deal->target);
-
-	if (!addr)
-		return true;
-	deal->decision = koda_decide_address(deal->ruleset->rules, &conn->proxy->own, &deal->target,
-					     deal->asked, addr);
-	return deal->decision.reason == KODA_EGRESS_OK;
-}
-
 /* The name passed; now its addresses. */
 static void resolve(struct koda_conn *conn)
 {
@@ -279,7 +281,9 @@ static void resolve(struct koda_conn *conn)
 	}
 	deal->via = egress_upstream_for(&conn->proxy->upstream, &deal->target.host,
 					deal->target.port, reach->mode == KODA_REACH_TUNNEL);
-	if (deal->via && !may_go_via(conn)) {
+	/* T-07 names are the upstream proxy's to look up. */
+	if (deal->via && !koda_decide_unresolved(deal->ruleset->rules, &conn->proxy->own,
+						 &deal->target, deal->asked, &deal->decision)) {
 		finish(conn, deal->decision.reason);
 		return;
 	}

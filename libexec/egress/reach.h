@@ -26,6 +26,9 @@ void koda_reach_origin(struct koda_conn *conn);
 /* Stops without calling done. Nothing happens if there is none. */
 void koda_reach_cancel(struct koda_conn *conn);
 
+/* conn->deal has other rules now: addresses that are still to be tried have to pass these too. */
+void koda_reach_judge_again(struct koda_conn *conn);
+
 /* The question that the connection waits for; 0: none. */
 uint32_t koda_reach_question(const struct koda_conn *conn);
 /* question.c: one to wait for, about the connection's target; 0: nobody can be asked. */

@@ -41,6 +41,8 @@ static bool keep(struct koda_reports *reports, const struct koda_egress_message 
 		return false;
 	if (message->kind == KODA_EGRESS_EVENT && !has_share(reports, message))
 		return false;
+	if (message->kind == KODA_EGRESS_ASK && reports->count >= KODA_REPORTS_ASKS)
+		return false;
 	if (reports->count == 0 && reports->block)
 		reports->block(reports, true);
 	reports->waiting[(reports->first + reports->count) % KODA_REPORTS_MAX] = *message;

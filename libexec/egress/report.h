@@ -14,7 +14,8 @@
 
 #define KODA_REPORTS_EVENTS 512 /* events that may wait */
 #define KODA_REPORTS_SHARE  256 /* of those, of one sandbox */
-#define KODA_REPORTS_MAX    640 /* messages of any kind */
+#define KODA_REPORTS_ASKS   576 /* with questions; one that is lost is answered with no */
+#define KODA_REPORTS_MAX    640 /* with answers to orders, which must not be lost */
 
 struct koda_reports {
 	int fd;                              /* borrowed: the control socket */

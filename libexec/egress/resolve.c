@@ -12,11 +12,12 @@
 /* One name on its way, and those who wait for it. */
 struct query {
 	struct koda_link link; /* running or waiting */
-	uv_getaddrinfo_t request;
+	uv_work_t work;
 	struct koda_resolver *resolver;
 	struct koda_link lookups;
 	uint32_t sandbox;
-	char name[KODA_HOST_NAME_MAX + 1];
+	char name[KODA_HOST_NAME_MAX + 1]; /* this and answers: the thread's while it runs */
+	struct koda_answers answers;
 };
 
 void koda_resolver_init(struct koda_resolver *resolver, struct koda_loop *loop)
@@ -55,6 +56,19 @@ static unsigned int count_of(const struct koda_link *ring, uint32_t sandbox)
 	return count;
 }
 
+/* T-83 no sandbox has more threads than it leaves free: the first one to want many gets half of
+ * them, the next one half of the rest, and whoever has none yet finds one. */
+static bool has_thread(const struct koda_resolver *resolver, uint32_t sandbox)
+{
+	unsigned int own = count_of(&resolver->running, sandbox);
+	unsigned int busy = 0;
+
+	for (const struct koda_link *l = resolver->running.next; l != &resolver->running;
+	     l = l->next)
+		busy++;
+	return own + busy < KODA_RESOLVE_THREADS;
+}
+
 static void tell(struct query *query, const struct koda_answers *answers)
 {
 	while (!koda_link_alone(&query->lookups)) {
@@ -66,15 +80,27 @@ static void tell(struct query *query, const struct koda_answers *answers)
 	}
 }
 
-static void on_answer(uv_getaddrinfo_t *request, int status, struct addrinfo *list);
+/* In a thread. libuv's own look-up is not used: it counts as slow work, to which libuv gives half
+ * of its threads whoever asks. */
+static void look_up(uv_work_t *work)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct query *query = KODA_OUTER(struct query, work, work);
+	struct addrinfo *list = NULL;
+
+	if (getaddrinfo(query->name, NULL, &hints, &list) != 0)
+		return;
+	collect(list, &query->answers);
+	freeaddrinfo(list);
+}
+
+static void on_answer(uv_work_t *work, int status);
 
 static bool start(struct query *query)
 {
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-
 	koda_link_append(&query->resolver->running, &query->link);
-	return uv_getaddrinfo(koda_loop_uv(query->resolver->loop), &query->request, on_answer,
-			      query->name, NULL, &hints) == 0;
+	return uv_queue_work(koda_loop_uv(query->resolver->loop), &query->work, look_up,
+			     on_answer) == 0;
 }
 
 /* Starts those whose sandbox has a thread left. */
@@ -86,7 +112,7 @@ static void start_waiting(struct koda_resolver *resolver)
 		struct query *query = KODA_OUTER(struct query, link, l);
 
 		next = l->next;
-		if (count_of(&resolver->running, query->sandbox) >= KODA_RESOLVE_SHARE)
+		if (!koda_link_alone(&query->lookups) && !has_thread(resolver, query->sandbox))
 			continue;
 		koda_link_remove(&query->link);
 		if (koda_link_alone(&query->lookups)) {
@@ -101,17 +127,14 @@ static void start_waiting(struct koda_resolver *resolver)
 	}
 }
 
-static void on_answer(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+static void on_answer(uv_work_t *work, int status)
 {
-	struct query *query = KODA_OUTER(struct query, request, request);
+	struct query *query = KODA_OUTER(struct query, work, work);
 	struct koda_resolver *resolver = query->resolver;
-	struct koda_answers answers = { 0 };
 
+	(void)status; /* nothing is ever cancelled */
 	koda_link_remove(&query->link);
-	if (status == 0)
-		collect(list, &answers);
-	uv_freeaddrinfo(list);
-	tell(query, &answers);
+	tell(query, &query->answers);
 	free(query);
 	start_waiting(resolver);
 }
@@ -155,7 +178,7 @@ int koda_lookup_start(struct koda_resolver *resolver, struct koda_lookup *lookup
 	query->sandbox = sandbox;
 	memcpy(query->name, name, len + 1);
 	koda_link_init(&query->lookups);
-	if (count_of(&resolver->running, sandbox) >= KODA_RESOLVE_SHARE) {
+	if (!has_thread(resolver, sandbox)) {
 		koda_link_append(&resolver->waiting, &query->link);
 	} else if (!start(query)) {
 		koda_link_remove(&query->link);

@@ -2,7 +2,8 @@
 /*
  * Names to addresses, by the system's resolver in libuv's threads. Nothing is remembered, but who
  * asks for a name that the same sandbox is asking for already waits for the same answer. A sandbox
- * has only part of the threads, so that names which nobody answers for do not hold up the others.
+ * has only part of the threads, so that names which nobody answers for do not hold up the others:
+ * no more than it leaves free.
  */
 #ifndef KODA_EGRESS_RESOLVE_H
 #define KODA_EGRESS_RESOLVE_H
@@ -12,7 +13,6 @@
 #include <koda/rules.h>
 
 #define KODA_RESOLVE_THREADS 16
-#define KODA_RESOLVE_SHARE   8   /* threads one sandbox may keep busy */
 #define KODA_RESOLVE_QUEUE   256 /* names one sandbox may have waiting */
 #define KODA_RESOLVE_ANSWERS 16  /* more are not looked at */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-72. Does a ClientHello ask for where the tunnel was allowed to go? */
+/* T-72. Does a ClientHello ask for where the tunnel was allowed to go, and is it answered here? */
 #include "conn.h"
 #include "intercept.h"
 
@@ -35,4 +35,23 @@ bool koda_sni_fits(struct koda_conn *conn, const struct egress_hello *hello)
 	if (koda_target_equal(&named, target))
 		return true;
 	return target->host.is_addr && name_fits_address(conn, &named);
+}
+
+static enum koda_intercept_way way_of(const struct koda_conn *conn,
+				      const struct koda_target *target)
+{
+	const char *socket_path;
+
+	return koda_intercept_host(conn->tenant->intercept, &target->host, target->port,
+				   &socket_path);
+}
+
+/* An address that is spared does not spare the names behind it. */
+bool koda_terminated_wanted(const struct koda_conn *conn)
+{
+	enum koda_intercept_way way = way_of(conn, &conn->deal.target);
+
+	if (way == KODA_INTERCEPT_NOT && conn->deal.named)
+		way = way_of(conn, conn->deal.named);
+	return way == KODA_INTERCEPT_TERMINATE;
 }

@@ -61,18 +61,32 @@ size_t koda_terminate_held(const struct koda_terminate *t)
 	return held;
 }
 
+size_t koda_terminate_chain(const struct koda_terminate *t)
+{
+	return t->ends[EGRESS_ORIGIN].tls ? koda_tls_chain(t->ends[EGRESS_ORIGIN].tls) : 0;
+}
+
 void koda_terminate_spare(struct koda_terminate *t, bool sparing)
 {
 	t->sparing = sparing;
 }
 
-/* Nothing that came from this side waits to be taken or sent. */
+bool koda_terminate_is_partial(const struct koda_terminate *t, enum egress_side side)
+{
+	/* A response begins when its head is whole, and a request that is whole is asked for. */
+	return t->ends[side].plain.len > t->ends[side].taken &&
+	       koda_terminate_phase(t) ==
+		       (side == EGRESS_CLIENT ? EGRESS_PHASE_HEAD : EGRESS_PHASE_REQUEST);
+}
+
+/* Nothing that came from this side waits to be taken or sent, but for the beginning of a head. */
 static bool is_clear(const struct koda_terminate *t, enum egress_side side)
 {
 	const struct koda_end *to = &t->ends[side == EGRESS_CLIENT ? EGRESS_ORIGIN : EGRESS_CLIENT];
 
-	return t->ends[side].plain.len == t->ends[side].taken &&
-	       (!to->tls || koda_tls_out(to->tls).len == 0);
+	return (!to->tls || koda_tls_out(to->tls).len == 0) &&
+	       (t->ends[side].plain.len == t->ends[side].taken ||
+		koda_terminate_is_partial(t, side));
 }
 
 bool koda_terminate_wants(const struct koda_terminate *t, enum egress_side side)
@@ -309,6 +323,11 @@ enum egress_phase koda_terminate_phase(const struct koda_terminate *t)
 const char *koda_terminate_failure(const struct koda_terminate *t)
 {
 	return t->failure.code ? t->failure.message : NULL;
+}
+
+bool koda_terminate_unlogged(const struct koda_terminate *t, struct egress_record *ret_record)
+{
+	return egress_exchange_unlogged(t->exchange, ret_record);
 }
 
 bool koda_terminate_is_open(const struct koda_terminate *t)

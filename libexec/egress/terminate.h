@@ -46,9 +46,14 @@ KODA_CHECK int koda_terminate_new(struct koda_tls_server *server, struct koda_tl
 void koda_terminate_free(struct koda_terminate *t);
 
 /* Bytes of memory that its buffers take up. Sparing, a connection reads no more from a
- * side while anything from there waits in them, and so gets by with a record in each direction. */
+ * side while anything from there waits in them, and so gets by with a record in each direction;
+ * but a head that has begun is read to its end. */
 size_t koda_terminate_held(const struct koda_terminate *t);
+/* Of these, what the origin's certificates take up, which is for the origin to say. */
+size_t koda_terminate_chain(const struct koda_terminate *t);
 void koda_terminate_spare(struct koda_terminate *t, bool sparing);
+/* Does part of a head wait for the rest of it? */
+bool koda_terminate_is_partial(const struct koda_terminate *t, enum egress_side side);
 /* What a connection needs in any case: two sessions of OpenSSL with their buffers, and what is held
  * when it spares. */
 #define KODA_TERMINATE_BASE ((size_t)160 << 10)
@@ -80,6 +85,8 @@ void koda_terminate_refused(struct koda_terminate *t, const struct egress_refusa
 enum egress_phase koda_terminate_phase(const struct koda_terminate *t);
 /* Why TLS with the client or the origin failed; NULL if it did not. Borrowed. */
 const char *koda_terminate_failure(const struct koda_terminate *t);
+/* For a connection that is given up: the request of which no LOG told yet; false: there is none. */
+bool koda_terminate_unlogged(const struct koda_terminate *t, struct egress_record *ret_record);
 /* A client that never finished its handshake: there was no request and no answer. */
 bool koda_terminate_is_open(const struct koda_terminate *t);
 

@@ -6,7 +6,6 @@
  */
 #include "conn.h"
 
-#include "intercept.h"
 #include "reach.h"
 #include "terminate.h"
 
@@ -19,8 +18,10 @@
 #define TOUCH_MS 1000
 /* Read at a time when memory is short; records are put together by OpenSSL. */
 #define SPARE_READ ((size_t)4096)
-/* What one round may add to the buffers. */
+/* What one round may add to the buffers, and what one read of a head that comes in pieces may. */
 #define ROUND ((size_t)256 << 10)
+#define PIECE ((size_t)64 << 10)
+#define CHAIN ((size_t)64 << 10) /* an origin's certificates, if they are nothing unusual */
 
 _Static_assert(KODA_SCRATCH <= KODA_TERMINATE_FEED, "what is read at once is taken at once");
 
@@ -50,14 +51,20 @@ static void free_state(struct koda_conn *conn)
 	free(state);
 }
 
-/* The event of the connection as a whole. */
+/* The event of the connection as a whole, and before it that of a request on its way. */
 static void report_end(struct koda_conn *conn, enum koda_egress_reason reason)
 {
+	const struct egress_refusal why = koda_refusal(reason, koda_span_of(""));
 	struct terminated *state = conn->state;
+	struct egress_record record;
 	struct koda_egress_message event = { .bytes_up = conn->up.bytes,
 					     .bytes_down = conn->down.bytes };
 	const char *failure = koda_terminate_failure(state->t);
 
+	if (koda_terminate_unlogged(state->t, &record)) {
+		record.refusal = &why;
+		koda_conn_report_terminated(conn, &record, state->began);
+	}
 	if (failure && reason == KODA_EGRESS_TLS_FAILED)
 		KODA_REPORT_TEXT(event.text, koda_span_of(failure));
 	koda_conn_report_as(conn, reason, &event);
@@ -199,19 +206,40 @@ static enum step handle(struct koda_conn *conn)
 	}
 }
 
-/* Tells the budget what is in use, and asks whether there can be more. */
-static void settle(struct koda_conn *conn)
+/* Reports, and breaks off. */
+static void cut(struct koda_conn *conn, enum koda_egress_reason reason)
+{
+	report_end(conn, reason);
+	free_state(conn);
+	koda_conn_break(conn);
+}
+
+/* T-83. Tells the budget what is in use, and asks whether there can be more. False: not even this
+ * much, and the connection is over. */
+static bool settle(struct koda_conn *conn)
 {
 	struct terminated *state = conn->state;
 	struct koda_budget *budget = &conn->tenant->budget;
 	size_t now = KODA_TERMINATE_BASE + koda_terminate_held(state->t);
-	/* Half of it is for connections that do not even exist yet. */
+	/* Half of it is for connections that do not even exist yet, and for heads. */
 	size_t reserve = conn->proxy->tenant_memory_max / 2;
+	struct egress_refusal why = koda_refusal(KODA_EGRESS_NO_MEMORY, koda_span_of(""));
 
+	if (koda_terminate_chain(state->t) > CHAIN &&
+	    !koda_budget_affords(budget, state->counted, now)) {
+		cut(conn, KODA_EGRESS_NO_MEMORY);
+		return false;
+	}
 	koda_budget_move(budget, state->counted, now);
 	state->counted = now;
 	state->sparing = !koda_budget_affords(budget, now, now + ROUND + reserve);
 	koda_terminate_spare(state->t, state->sparing);
+	/* A head has to be there as a whole. */
+	if ((koda_terminate_is_partial(state->t, EGRESS_CLIENT) ||
+	     koda_terminate_is_partial(state->t, EGRESS_ORIGIN)) &&
+	    !koda_budget_affords(budget, now, now + PIECE))
+		koda_terminate_refused(state->t, &why);
+	return true;
 }
 
 static enum step round_once(struct koda_conn *conn)
@@ -227,20 +255,12 @@ static enum step round_once(struct koda_conn *conn)
 	down = conn->down.held_len > 0 ? 0 : transmit(conn, EGRESS_CLIENT);
 	up = transmit(conn, EGRESS_ORIGIN);
 	if (down < 0) {
-		report_end(conn, KODA_EGRESS_RESET);
-		free_state(conn);
-		koda_conn_break(conn);
+		cut(conn, KODA_EGRESS_RESET);
 		return STEP_GONE;
 	}
 	if (up < 0)
 		koda_terminate_ended(state->t, EGRESS_ORIGIN);
 	return came || down || up ? STEP_ON : STEP_WAIT;
-}
-
-static void touch(struct koda_conn *conn, struct koda_queue *queue)
-{
-	if (conn->deadline.at < koda_loop_now(conn->proxy->loop) + queue->ms - TOUCH_MS)
-		koda_deadline_set(conn->proxy->loop, queue, &conn->deadline);
 }
 
 /* Which deadline counts now; a handshake or a head that trickles in gets no second one. */
@@ -260,10 +280,10 @@ static void set_deadline(struct koda_conn *conn)
 	} else if (state->phase == EGRESS_PHASE_HEAD) {
 		if (before != EGRESS_PHASE_HEAD)
 			koda_deadline_set(conn->proxy->loop, &queues->head, &conn->deadline);
-	} else if (before == EGRESS_PHASE_ORIGIN || before == EGRESS_PHASE_HEAD) {
+	} else if (before == EGRESS_PHASE_ORIGIN || before == EGRESS_PHASE_HEAD ||
+		   conn->deadline.at <
+			   koda_loop_now(conn->proxy->loop) + queues->idle.ms - TOUCH_MS) {
 		koda_deadline_set(conn->proxy->loop, &queues->idle, &conn->deadline);
-	} else {
-		touch(conn, &queues->idle);
 	}
 }
 
@@ -276,13 +296,15 @@ static void run(struct koda_conn *conn)
 		return;
 	state->running = true;
 	for (int i = 0; i < TURN_ROUNDS && now == STEP_ON; i++) {
-		settle(conn);
+		if (!settle(conn))
+			return;
 		now = round_once(conn);
 	}
 	if (now == STEP_GONE)
 		return;
 	state->running = false;
-	settle(conn);
+	if (!settle(conn))
+		return;
 	set_deadline(conn);
 	if (now == STEP_ON)
 		koda_conn_go_on(conn);
@@ -293,9 +315,7 @@ static void go_on(struct koda_conn *conn)
 	if (conn->client_gone ||
 	    (conn->down.held_len > 0 &&
 	     koda_flow_flush(&conn->down, conn->client.fd) == KODA_FLOW_BROKEN)) {
-		report_end(conn, KODA_EGRESS_RESET);
-		free_state(conn);
-		koda_conn_break(conn);
+		cut(conn, KODA_EGRESS_RESET);
 		return;
 	}
 	run(conn);
@@ -340,25 +360,6 @@ static const struct koda_phase terminated = {
 	.abandon = abandon,
 	.has_target = has_target,
 };
-
-static enum koda_intercept_way way_of(const struct koda_conn *conn,
-				      const struct koda_target *target)
-{
-	const char *socket_path;
-
-	return koda_intercept_host(conn->tenant->intercept, &target->host, target->port,
-				   &socket_path);
-}
-
-/* An address that is spared does not spare the names behind it. */
-bool koda_terminated_wanted(const struct koda_conn *conn)
-{
-	enum koda_intercept_way way = way_of(conn, &conn->deal.target);
-
-	if (way == KODA_INTERCEPT_NOT && conn->deal.named)
-		way = way_of(conn, conn->deal.named);
-	return way == KODA_INTERCEPT_TERMINATE;
-}
 
 void koda_terminated_begin(struct koda_conn *conn, const struct egress_hello *hello)
 {

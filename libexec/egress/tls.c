@@ -11,6 +11,8 @@
 /* Above the high mark there must be room for what one call may add without being asked: a flight
  * of handshake messages with its certificates, answers to requests for new keys. */
 #define OUT_MAX (KODA_TLS_OUT_HIGH + ((size_t)256 << 10))
+/* What one certificate takes up, however small it is. */
+#define CERT_SIZE ((size_t)5 << 10)
 /* A drained buffer up to this size is kept for the next message. */
 #define OUT_KEPT 4096
 
@@ -271,7 +273,14 @@ void koda_tls_end(struct koda_tls *tls)
 
 size_t koda_tls_held(const struct koda_tls *tls)
 {
-	return tls->out.cap;
+	return tls->out.cap + koda_tls_chain(tls);
+}
+
+size_t koda_tls_chain(const struct koda_tls *tls)
+{
+	int count = sk_X509_num(SSL_get_peer_cert_chain(tls->ssl));
+
+	return count > 0 ? (size_t)count * CERT_SIZE : 0;
 }
 
 struct koda_span koda_tls_out(const struct koda_tls *tls)

@@ -59,8 +59,9 @@ KODA_CHECK int koda_tls_write(struct koda_tls *tls, struct koda_span plain, stru
 /* Says that nothing more will be written. Without effect before OPEN. */
 void koda_tls_end(struct koda_tls *tls);
 
-/* Bytes of memory that ciphertext to send takes up. */
+/* Bytes of memory that ciphertext to send and the peer's certificates take up; these alone. */
 size_t koda_tls_held(const struct koda_tls *tls);
+size_t koda_tls_chain(const struct koda_tls *tls);
 /* Ciphertext to send, borrowed until the next call; sent says how much of it is gone. */
 struct koda_span koda_tls_out(const struct koda_tls *tls);
 void koda_tls_sent(struct koda_tls *tls, size_t len);

@@ -15,6 +15,11 @@
 #define TRUST_MAX ((size_t)8 << 20)
 /* After this long an origin has to show its certificate again. */
 #define SESSION_SECONDS 3600
+/* Bytes of certificates that an origin may show. Public ones show a tenth of that; each byte of
+ * small certificates takes up a dozen here. */
+#define CHAIN_MAX ((long)32 << 10)
+/* And how many there may be in a session that is kept. */
+#define KEPT_CERTS 16
 
 struct koda_tls_client {
 	SSL_CTX *ctx;
@@ -90,7 +95,8 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	koda_auto_buf struct koda_buf room = KODA_BUF_INIT(512);
 	struct koda_span name = session_name(ssl, &room);
 
-	if (!name.len || SSL_get_verify_result(ssl) != X509_V_OK)
+	if (!name.len || SSL_get_verify_result(ssl) != X509_V_OK ||
+	    sk_X509_num(SSL_get_peer_cert_chain(ssl)) > KEPT_CERTS)
 		return 0;
 	return koda_lru_put(&client->sessions, name, session) == KODA_OK;
 }
@@ -111,6 +117,7 @@ static bool configure(struct koda_tls_client *client)
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, on_session);
 	(void)SSL_CTX_set_timeout(ctx, SESSION_SECONDS);
+	(void)SSL_CTX_set_max_cert_list(ctx, CHAIN_MAX);
 	return SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) == 1 &&
 	       SSL_CTX_set_alpn_protos(ctx, protocols, sizeof(protocols) - 1) == 0 &&
 	       SSL_CTX_set_app_data(ctx, client) == 1;

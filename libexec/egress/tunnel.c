@@ -15,8 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define TLS_1_3 0x0304
-
 /* One idle timer for both directions; it is not worth moving it for every packet. */
 #define TOUCH_MS 1000
 
@@ -213,7 +211,7 @@ static bool judge(struct koda_conn *conn)
 		return false;
 	}
 	/* Before TLS 1.3 there is no second one. */
-	if (conn->retry == KODA_RETRY_NONE && hello.version >= TLS_1_3)
+	if (conn->retry == KODA_RETRY_NONE && hello.retriable)
 		return pass_hello(conn);
 	conn->retry = KODA_RETRY_NONE;
 	return open_gate(conn);
@@ -321,6 +319,11 @@ static void go_on(struct koda_conn *conn)
 	enum koda_flow_state up = KODA_FLOW_WAITS;
 	bool held;
 
+	/* Nothing is read or written meanwhile that would tell. */
+	if (conn->retry == KODA_RETRY_WAIT && conn->client_gone) {
+		end(conn, KODA_EGRESS_RESET);
+		return;
+	}
 	if (conn->retry == KODA_RETRY_WAIT && !look_for_retry(conn))
 		return;
 	held = holds_origin(conn);

@@ -3,7 +3,7 @@
  * T-33. Several threads may wait for commands whose connections one proxy serves, and all sandboxes
  * of a process with the same environment share it. Whoever reads the control channel finds messages
  * of others as well; these are queued for them, and they are woken. A proxy that dies is told to
- * each of them.
+ * each of them. T-81 what one that was taken over can say is bounded.
  */
 #include "run/egress.h"
 
@@ -18,9 +18,11 @@
 #include <unistd.h>
 
 #define PROXY      "koda-egress"
-#define QUEUE_MAX  256 /* events; what is neither that nor a question waits anyway */
-#define ASK_MAX    512 /* with questions; one that is lost is answered by its deadline */
-#define STARTS_MAX 5   /* in a row, without becoming ready */
+#define QUEUE_MAX  256  /* events; what is neither that nor a question waits anyway */
+#define ASK_MAX    512  /* with questions; one that is lost is answered by its deadline */
+#define SAID_MAX   1024 /* with everything; no proxy that follows orders says so much unheard */
+#define HEAR_MAX   1024 /* messages at a time; a proxy that never stops keeps nobody here */
+#define STARTS_MAX 5    /* in a row, without becoming ready */
 
 /* What says how to reach the network. Whoever differs in it cannot share a proxy. */
 static const char *const names[] = { "HTTP_PROXY=",  "HTTPS_PROXY=",   "ALL_PROXY=",
@@ -294,12 +296,38 @@ static bool give_up(struct koda_member *member)
 	return false;
 }
 
-/* Takes everything that the proxy has said and gives it to whom it concerns. */
+/* Gives a message to whom it concerns. */
+static void hear(struct koda_egress *egress, const struct koda_egress_message *message)
+{
+	struct koda_member *member;
+
+	if (message->kind == KODA_EGRESS_ADDED)
+		egress->starts = 0;
+	if (message->kind == KODA_EGRESS_REFUSED && message->id == 0)
+		refuse_all(egress, message);
+	member = koda_egress_find(egress, message->id);
+	if (!member)
+		return;
+	if (message->kind == KODA_EGRESS_RULED) {
+		member->ruled++; /* which is all that anybody wants to know */
+		return;
+	}
+	if (member->queued >= SAID_MAX) {
+		koda_egress_lose(egress);
+		return;
+	}
+	if (message->kind == KODA_EGRESS_GONE)
+		member->is_removed = true;
+	enqueue(member, message);
+	if (message->kind == KODA_EGRESS_REFUSED && !give_up(member))
+		member->is_removed = true;
+}
+
+/* Takes what the proxy has said, up to a turn's worth. */
 void koda_egress_listen(struct koda_egress *egress)
 {
-	while (egress->control >= 0) {
+	for (int heard = 0; egress->control >= 0 && heard < HEAR_MAX; heard++) {
 		struct koda_egress_message message;
-		struct koda_member *member;
 		ssize_t n = recv(egress->control, &message, sizeof(message), MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -313,19 +341,6 @@ void koda_egress_listen(struct koda_egress *egress)
 			return;
 		}
 		bound(&message);
-		if (message.kind == KODA_EGRESS_ADDED)
-			egress->starts = 0;
-		if (message.kind == KODA_EGRESS_REFUSED && message.id == 0)
-			refuse_all(egress, &message);
-		member = koda_egress_find(egress, message.id);
-		if (!member)
-			continue;
-		if (message.kind == KODA_EGRESS_GONE)
-			member->is_removed = true;
-		if (message.kind == KODA_EGRESS_RULED)
-			member->ruled++;
-		enqueue(member, &message);
-		if (message.kind == KODA_EGRESS_REFUSED && !give_up(member))
-			member->is_removed = true;
+		hear(egress, &message);
 	}
 }

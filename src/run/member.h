@@ -51,7 +51,7 @@ struct koda_egress {
 	struct koda_member *members;
 };
 
-/* With the lock held: takes everything that the proxy has said and gives it to whom it concerns. */
+/* With the lock held: takes what the proxy has said and gives it to whom it concerns. */
 void koda_egress_listen(struct koda_egress *egress);
 /* With the lock held: somebody wants to connect to this member. */
 void koda_egress_serve(struct koda_member *member);

@@ -103,6 +103,7 @@ void allow_many_files(void);
 /* What reached an origin: servers note it, tests look for it, or begin anew. */
 void origin_note(const char *bytes, size_t len);
 bool origin_saw(const char *text);
+bool origin_saw_bytes(const void *bytes, size_t len);
 void origin_forget(void);
 
 /* A ClientHello with this server name (NULL: none), with or without an ECH extension; its length.

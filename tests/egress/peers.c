@@ -145,14 +145,19 @@ void origin_note(const char *bytes, size_t len)
 	(void)pthread_mutex_unlock(&seen.lock);
 }
 
-bool origin_saw(const char *text)
+bool origin_saw_bytes(const void *bytes, size_t len)
 {
 	bool found;
 
 	(void)pthread_mutex_lock(&seen.lock);
-	found = memmem(seen.text, seen.len, text, strlen(text)) != NULL;
+	found = memmem(seen.text, seen.len, bytes, len) != NULL;
 	(void)pthread_mutex_unlock(&seen.lock);
 	return found;
+}
+
+bool origin_saw(const char *text)
+{
+	return origin_saw_bytes(text, strlen(text));
 }
 
 void origin_forget(void)

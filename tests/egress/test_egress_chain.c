@@ -209,6 +209,8 @@ static void test_guard(void **state)
 		CONNECT("localhost:80"),
 		CONNECT("LOCALHOST.:80"),
 		CONNECT("a.localhost:80"),
+		CONNECT("localhost.localdomain:80"),
+		CONNECT("ip6-localhost:80"),
 		"GET http://169.254.169.254/latest/ HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n",
 		"GET http://[::1]/ HTTP/1.1\r\nHost: [::1]\r\n\r\n",
 	};
@@ -281,7 +283,7 @@ static void test_asked(void **state)
 	host_stop(&host);
 }
 
-/* The password goes to the proxy, and nowhere else. */
+/* T-86. The password goes to the proxy, and nowhere else. */
 static void test_secret(void **state)
 {
 	static const char theirs[] = "GET http://far.example/ HTTP/1.1\r\nHost: far.example\r\n"

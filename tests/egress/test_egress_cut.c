@@ -40,6 +40,18 @@ static void serve_nothing(int fd, void *arg)
 	origin_left = true;
 }
 
+/* More than anybody reads. */
+static void serve_much(int fd, void *arg)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
+	static const char bytes[65536];
+	ssize_t n = send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL);
+
+	(void)arg;
+	while (n > 0)
+		n = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+}
+
 static int send_get(const struct host *host, uint16_t to)
 {
 	int fd = dial_local(host->port);
@@ -103,11 +115,65 @@ static void test_client_gone(void **state)
 	server_stop(&origin);
 }
 
+/* The same while a server thinks about the client's TLS greeting. */
+static void test_gone_after_hello(void **state)
+{
+	struct server origin;
+	struct host host;
+	uint8_t hello[512];
+	int fd;
+
+	(void)state;
+	origin_left = false;
+	server_start(&origin, serve_nothing, NULL);
+	host_start(&host, allow_one("localhost", origin.port), NULL);
+	fd = tunnel_to(host.port, "localhost", origin.port);
+	put(fd, hello, make_hello("localhost", false, hello, sizeof(hello)));
+	(void)usleep(100000);
+	cut(fd);
+	(void)close(fd);
+	assert_true(host_event(&host, KODA_EGRESS_RESET).bytes_up > 0);
+	for (int i = 0; i < WAIT_MS && !origin_left; i++)
+		(void)usleep(1000);
+	assert_true(origin_left);
+	host_stop(&host);
+	server_stop(&origin);
+}
+
+/* Whoever breaks off while the answer comes does not keep the request from being told of. */
+static void test_none_hidden(void **state)
+{
+	struct koda_egress_message event;
+	struct server origin;
+	struct host host;
+	char text[256];
+
+	(void)state;
+	server_start(&origin, serve_much, NULL);
+	host_start(&host, allow_one("127.0.0.1", origin.port), NULL);
+	for (int i = 0; i < 200; i++) {
+		int fd = send_get(&host, origin.port);
+
+		assert_int_equal(get_head(fd, text, sizeof(text)), 200);
+		cut(fd);
+		(void)close(fd);
+		event = host_event(&host, KODA_EGRESS_RESET);
+		assert_string_equal(event.method, "GET");
+		assert_string_equal(event.path, "/");
+		assert_int_equal(event.status, 200);
+	}
+	assert_false(host_hears(&host, 100));
+	host_stop(&host);
+	server_stop(&origin);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_response),
 		cmocka_unit_test(test_client_gone),
+		cmocka_unit_test(test_gone_after_hello),
+		cmocka_unit_test(test_none_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,7 +96,18 @@ static void test_terminated(void **state)
 	host_stop(&host);
 }
 
-/* A server that wants a second hello, whatever the first one was, and notes everything. */
+/* How a server may say that it wants a second hello. */
+enum {
+	ASKS_PLAINLY,
+	ASKS_AFTER_WARNING,
+	ASKS_LIKE_DRAFTS,
+	ASKS_IN_PIECES,
+	WAYS
+};
+static _Atomic int way;
+static const unsigned char warning[] = { 21, 3, 3, 0, 2, 1, 112 };
+
+/* A server that wants one, whatever the first one was, and notes everything. */
 static void serve_retry(int fd, void *arg)
 {
 	static const unsigned char retry[] = { 22,   3,    3,    0,    44,   2,    0,    0,    40,
@@ -112,10 +123,17 @@ static void serve_retry(int fd, void *arg)
 	if (n <= 0)
 		return;
 	origin_note(bytes, (size_t)n);
+	memcpy(bytes, retry, sizeof(retry));
+	if (way == ASKS_LIKE_DRAFTS)
+		bytes[5] = 6;
+	if (way == ASKS_IN_PIECES)
+		bytes[4] = 20; /* of the message; the next record would follow */
+	if (way == ASKS_AFTER_WARNING)
+		(void)send(fd, warning, sizeof(warning), MSG_NOSIGNAL);
 	/* In pieces: the answer may come in any. */
-	(void)send(fd, retry, 20, MSG_NOSIGNAL);
+	(void)send(fd, bytes, 20, MSG_NOSIGNAL);
 	(void)usleep(50000);
-	(void)send(fd, retry + 20, sizeof(retry) - 20, MSG_NOSIGNAL);
+	(void)send(fd, bytes + 20, sizeof(retry) - 20, MSG_NOSIGNAL);
 	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0) {
 		origin_note(bytes, (size_t)n);
 		(void)send(fd, "second", 6, MSG_NOSIGNAL);
@@ -141,6 +159,8 @@ static void second(uint16_t port, struct host *host, uint16_t server, const void
 	}
 	/* Who does not wait for the question is refused before it sees it. */
 	if (!at_once || reason == KODA_EGRESS_OK) {
+		if (way == ASKS_AFTER_WARNING)
+			get(fd, answer, sizeof(warning));
 		get(fd, answer, 49);
 		assert_int_equal(answer[0], 22);
 	}
@@ -155,7 +175,7 @@ static void second(uint16_t port, struct host *host, uint16_t server, const void
 	(void)close(fd);
 	assert_int_equal(host_next(host).reason, reason);
 	assert_false(origin_saw("other.test"));
-	assert_false(origin_saw("\xfe\x0d\x00\x04"));
+	assert_false(origin_saw_bytes("\xfe\x0d\0\4\0\0\0\0", 8));
 }
 
 /* A second hello that names another host, or hides one. */
@@ -196,12 +216,62 @@ static void test_second(void **state)
 	server_stop(&server);
 }
 
+/* A hello that offers a draft of TLS 1.3, and 1.2. */
+static size_t draft_hello(uint8_t *out, size_t size)
+{
+	static const uint8_t versions[] = { 0, 0x2b, 0, 5, 4, 0x7f, 0x1c, 3, 3 };
+	size_t len = make_hello("localhost", false, out, size);
+	size_t more = sizeof(versions) - 7; /* than what make_hello ends with */
+
+	memcpy(out + len - 7, versions, sizeof(versions));
+	out[4] = (uint8_t)(out[4] + more);
+	out[8] = (uint8_t)(out[8] + more);
+	out[51] = (uint8_t)(out[51] + more); /* the length of all extensions */
+	return len + more;
+}
+
+/* However the server asks, and whatever the client called its version. */
+static void test_ways(void **state)
+{
+	uint8_t hello[512];
+	uint8_t other[512];
+	char back[512];
+	size_t len = make_hello("localhost", false, hello, sizeof(hello));
+	size_t other_len = make_hello("other.test", false, other, sizeof(other));
+	struct server server;
+	struct host host;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_retry, NULL);
+	host_start(&host, allow_one("localhost", server.port), NULL);
+	for (way = 0; way < WAYS; way++) {
+		second(host.port, &host, server.port, other, other_len, false,
+		       KODA_EGRESS_SNI_MISMATCH);
+		second(host.port, &host, server.port, hello, len, false, KODA_EGRESS_OK);
+	}
+	way = ASKS_PLAINLY;
+	origin_forget();
+	fd = tunnel_to(host.port, "localhost", server.port);
+	put(fd, hello, draft_hello(hello, sizeof(hello)));
+	get(fd, back, 49);
+	put(fd, other, other_len);
+	(void)get_all(fd, back, sizeof(back), true);
+	(void)close(fd);
+	(void)host_event(&host, KODA_EGRESS_SNI_MISMATCH);
+	assert_true(origin_saw("localhost"));
+	assert_false(origin_saw("other.test"));
+	host_stop(&host);
+	server_stop(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tunnel),
 		cmocka_unit_test(test_terminated),
 		cmocka_unit_test(test_second),
+		cmocka_unit_test(test_ways),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);

@@ -84,6 +84,44 @@ static void test_socket_map(void **state)
 	host_stop(&host);
 }
 
+/* A proxy that new rules bring is for connections that there are, too: by name, and by address. */
+static void test_socket_map_later(void **state)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1" };
+	struct host host;
+	char net[512];
+
+	(void)state;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names); i++) {
+		uint8_t hello[1024];
+		uint8_t back[1024];
+		size_t len = make_hello("localhost", false, hello, sizeof(hello));
+		int fd;
+
+		host_start_bare(&host, NULL);
+		fd = tunnel_to(add_mitm_with(&host, 1, both(), "", "*"), names[i], echo.port);
+		put(fd, hello, len);
+		get(fd, back, len);
+		/* That of another host changes nothing. */
+		(void)snprintf(net, sizeof(net),
+			       "%s,\"mitm\":{\"ca_bundle\":\"/ca.pem\",\"socket_map\":[[\"other."
+			       "test\",\"/nowhere\"]]}",
+			       both());
+		host_rules(&host, 1, net);
+		(void)host_expect(&host, KODA_EGRESS_RULED);
+		echo_once(fd);
+		(void)snprintf(net, sizeof(net),
+			       "%s,\"mitm\":{\"ca_bundle\":\"/ca.pem\",\"socket_map\":[["
+			       "\"localhost\",\"/nowhere\"]]}",
+			       both());
+		host_rules(&host, 1, net);
+		(void)host_event(&host, KODA_EGRESS_RULES_CHANGED);
+		(void)host_expect(&host, KODA_EGRESS_RULED);
+		(void)close(fd);
+		host_stop(&host);
+	}
+}
+
 /* An address that is not to be terminated opens no way around it. */
 static void test_opaque(void **state)
 {
@@ -105,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_socket_map),
+		cmocka_unit_test(test_socket_map_later),
 		cmocka_unit_test(test_opaque),
 	};
 

@@ -2,13 +2,17 @@
 /*
  * T-07. Names and what they lead to, in a mount namespace with a hosts file of our own: an allowed
  * name that leads to this machine or to a denied address is not connected to, whatever else it
- * leads to.
+ * leads to. T-83. In a network of our own there is a name server too, which never answers.
  */
 #include "host.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +28,7 @@ static const char hosts[] = "127.0.0.1 localhost\n"
 			    "127.0.0.1 deep.wild.test\n";
 
 static bool isolated;
+static int silent = -1; /* the name server */
 
 static bool write_file(const char *path, const char *text)
 {
@@ -42,14 +47,26 @@ static bool map_user(void)
 	gid_t gid = getgid();
 
 	if (uid == 0)
-		return unshare(CLONE_NEWNS) == 0;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) < 0)
 		return false;
 	(void)snprintf(text, sizeof(text), "%u %u 1", uid, uid);
 	if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", text))
 		return false;
 	(void)snprintf(text, sizeof(text), "%u %u 1", gid, gid);
 	return write_file("/proc/self/gid_map", text);
+}
+
+static bool start_silent(void)
+{
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons(53),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	silent = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return silent >= 0 && ioctl(silent, SIOCSIFFLAGS, &loopback) == 0 &&
+	       bind(silent, (const struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
 /* Before there are threads. */
@@ -65,8 +82,11 @@ static bool isolate(void)
 	(void)snprintf(path, sizeof(path), "%s/hosts", dir);
 	ok = ok && write_file(path, hosts) && mount(path, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
 	(void)snprintf(path, sizeof(path), "%s/nsswitch.conf", dir);
-	ok = ok && write_file(path, "hosts: files\n") &&
+	ok = ok && write_file(path, "hosts: files dns\n") &&
 	     mount(path, "/etc/nsswitch.conf", NULL, MS_BIND, NULL) == 0;
+	(void)snprintf(path, sizeof(path), "%s/resolv.conf", dir);
+	ok = ok && write_file(path, "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n") &&
+	     mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0 && start_silent();
 	(void)umount2(dir, MNT_DETACH);
 	(void)rmdir(dir);
 	return ok;
@@ -190,12 +210,127 @@ static void test_many_lookups(void **state)
 	host_stop(&host);
 }
 
+/* Listens at the address; with a port of 0 one is chosen. */
+static int listen_at(const char *address, uint16_t *port, int backlog)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(*port) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(inet_pton(AF_INET, address, &at.sin_addr), 1);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(fd, backlog), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+/* The first address does not answer, and meanwhile the rules change. */
+static void go_meanwhile(uint16_t port, const char *rules, int status, const char *address)
+{
+	struct host host;
+	char text[512];
+	int fd;
+
+	host_start(&host, "\"allowed_domains\":[\"two.test\"]", NULL);
+	fd = dial_local(host.port);
+	(void)snprintf(text, sizeof(text), "CONNECT two.test:%u HTTP/1.1\r\nHost: two.test\r\n\r\n",
+		       port);
+	puts_to(fd, text);
+	(void)usleep(200000);
+	host_rules(&host, 1, rules);
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	assert_int_equal(get_head(fd, text, sizeof(text)), status);
+	(void)close(fd);
+	assert_string_equal(host_next(&host).address, address);
+	host_stop(&host);
+}
+
+/* T-80. An address that was to be tried next, and is refused by now, is not tried. */
+static void test_rules_meanwhile(void **state)
+{
+	struct server second;
+	uint16_t port = 0;
+	int fillers[2];
+	int full;
+
+	(void)state;
+	need_isolation();
+	full = listen_at("127.0.0.9", &port, 16);
+	server_start_on(&second, full, port, serve_echo);
+	full = listen_at("127.0.0.1", &port, 0);
+	for (int i = 0; i < 2; i++) {
+		fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		dial_later(fillers[i], port);
+		(void)usleep(20000);
+	}
+	go_meanwhile(port, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.9\"]",
+		     504, "127.0.0.1");
+	assert_int_equal(second.served, 0);
+	go_meanwhile(port, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.8\"]",
+		     200, "127.0.0.9");
+	(void)close(fillers[0]);
+	(void)close(fillers[1]);
+	(void)close(full);
+	server_stop(&second);
+}
+
+static void ask_slow(uint16_t port, int *fds, int count)
+{
+	char text[128];
+
+	for (int i = 0; i < count; i++) {
+		fds[i] = dial_local(port);
+		(void)snprintf(text, sizeof(text),
+			       "CONNECT n%d.slow.test:443 HTTP/1.1\r\nHost: n%d.slow.test\r\n\r\n",
+			       i, i);
+		puts_to(fds[i], text);
+	}
+}
+
+/* Names that nobody answers for: whoever asks for many holds up itself, and no other. */
+static void test_slow_lookups(void **state)
+{
+	int fds[3][10];
+	struct host host;
+	char text[512];
+	uint64_t began;
+	int asked = 0;
+
+	(void)state;
+	need_isolation();
+	host_start(&host, "\"allowed_domains\":[\"inside.test\"]", NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		ask_slow(host_add(&host, i + 2, 0, "\"allowed_domains\":[\"*.slow.test\"]"), fds[i],
+			 10);
+	/* They are being asked for, each by its own thread. */
+	for (int i = 0; i < WAIT_MS / 10 && asked < 8 + 4 + 2; i++) {
+		(void)usleep(10000);
+		while (recv(silent, text, sizeof(text), 0) > 0)
+			asked++;
+	}
+	assert_true(asked >= 8 + 4 + 2);
+	began = koda_clock_now();
+	expect(&host, "inside.test", 200, KODA_EGRESS_OK, "127.0.0.1");
+	assert_true(koda_clock_now() - began < 1000000000ULL);
+	/* And all of them come to their end. */
+	for (size_t i = 0; i < 3; i++)
+		for (size_t n = 0; n < 10; n++) {
+			int status = get_head(fds[i][n], text, sizeof(text));
+
+			assert_true(status == 502 || status == 504);
+			(void)close(fds[i][n]);
+		}
+	host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guard),        cmocka_unit_test(test_wildcard),
-		cmocka_unit_test(test_two_answers),  cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_many_lookups),
+		cmocka_unit_test(test_guard),           cmocka_unit_test(test_wildcard),
+		cmocka_unit_test(test_two_answers),     cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_rules_meanwhile), cmocka_unit_test(test_many_lookups),
+		cmocka_unit_test(test_slow_lookups),
 	};
 
 	isolated = isolate();

@@ -28,7 +28,8 @@ static int make_certificates(void **state)
 	return r;
 }
 
-/* A server that answers each request on a connection with its path; arg is its certificate. */
+/* A server that answers each request on a connection with its path, but not one for /silent; arg is
+ * its certificate. */
 static void serve_https(int fd, void *arg)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
@@ -51,6 +52,8 @@ static void serve_https(int fd, void *arg)
 		if (!end)
 			break;
 		*end = '\0';
+		if (strcmp(path + 1, "/silent") == 0)
+			continue;
 		n = snprintf(answer, sizeof(answer),
 			     "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(path + 1),
 			     path + 1);
@@ -121,6 +124,39 @@ static void test_terminated(void **state)
 	assert_int_equal(server.served, 1);
 	SSL_free(ssl);
 	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+/* A request whose client does not wait for the answer is told of, by its path. */
+static void test_client_gone(void **state)
+{
+	const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	struct koda_egress_message event;
+	static struct server server;
+	struct host host;
+	const char *text;
+	SSL *ssl;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, good);
+	site_start(&host, net_for(server.port, MITM));
+	fd = tunnel_to(host.port, "localhost", server.port);
+	ssl = tls_over(fd, ca);
+	assert_non_null(ssl);
+	ask(ssl, request_for("/one", "localhost", server.port), "/one");
+	assert_string_equal(host_event(&host, KODA_EGRESS_OK).path, "/one");
+	text = request_for("/silent", "localhost", server.port);
+	assert_int_equal(SSL_write(ssl, text, (int)strlen(text)), strlen(text));
+	(void)usleep(200000);
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	(void)close(fd);
+	event = host_event(&host, KODA_EGRESS_RESET);
+	assert_string_equal(event.method, "GET");
+	assert_string_equal(event.path, "/silent");
+	assert_string_equal(host_event(&host, KODA_EGRESS_RESET).method, "");
+	SSL_free(ssl);
 	host_stop(&host);
 	server_stop(&server);
 }
@@ -282,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_terminated),
+		cmocka_unit_test(test_client_gone),
 		cmocka_unit_test(test_only_for_those_who_trust),
 		cmocka_unit_test(test_opaque_without_mitm),
 		cmocka_unit_test(test_bad_origin),

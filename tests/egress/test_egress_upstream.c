@@ -149,13 +149,86 @@ static void test_plain(void **state)
 	server_stop(&server);
 }
 
+/* The status of a request by this method. */
+static int ask(struct host *host, const char *method)
+{
+	int fd = dial_local(host->port);
+	char text[512];
+	int status;
+
+	(void)snprintf(text, sizeof(text),
+		       "%s http://far.example/ HTTP/1.1\r\nHost: far.example\r\n"
+		       "Max-Forwards: 0\r\n\r\n",
+		       method);
+	puts_to(fd, text);
+	status = get_head(fd, text, sizeof(text));
+	(void)close(fd);
+	return status;
+}
+
+/* T-86. A request that comes back as it arrived there would bring the password. */
+static void test_trace(void **state)
+{
+	static const char *const methods[] = { "TRACE", "trace", "TRACK" };
+	struct upstream upstream = { .answer = "HTTP/1.1 204 Fine\r\n\r\n" };
+	static char http[128];
+	static char *const secret[] = { http, NULL };
+	struct server server;
+	struct host host;
+
+	(void)state;
+	server_start(&server, serve_upstream, &upstream);
+	(void)snprintf(http, sizeof(http), "HTTP_PROXY=http://user:pass@127.0.0.1:%u", server.port);
+	host_start(&host, "\"allowed_domains\":[\"far.example\"]", secret);
+	assert_int_equal(ask(&host, "OPTIONS"), 204);
+	(void)host_event(&host, KODA_EGRESS_OK);
+	assert_non_null(strstr(upstream.head, "Proxy-Authorization: Basic "));
+	for (size_t i = 0; i < KODA_ARRAY_LEN(methods); i++) {
+		assert_int_equal(ask(&host, methods[i]), 405);
+		(void)host_event(&host, KODA_EGRESS_BAD_METHOD);
+		assert_null(strcasestr(upstream.head, "tra"));
+	}
+	host_stop(&host);
+	/* The twin: there is no password. */
+	host_start(&host, "\"allowed_domains\":[\"far.example\"]", env_for(server.port, ""));
+	assert_int_equal(ask(&host, "TRACE"), 204);
+	(void)host_event(&host, KODA_EGRESS_OK);
+	assert_null(strstr(upstream.head, "Proxy-Authorization"));
+	host_stop(&host);
+	server_stop(&server);
+}
+
+/* Where the address is known without looking it up, new rules judge that as well. */
+static void test_rules(void **state)
+{
+	struct upstream upstream = { .answer = "HTTP/1.1 200 Fine\r\n\r\n" };
+	struct server server;
+	struct host host;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_upstream, &upstream);
+	host_start(&host, "\"allowed_domains\":[\"localhost\"]", env_for(server.port, ""));
+	fd = tunnel_to(host.port, "localhost", 4443);
+	host_rules(&host, 1,
+		   "\"allowed_domains\":[\"localhost\"],\"denied_domains\":[\"10.0.0.0/8\"]");
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	host_rules(&host, 1,
+		   "\"allowed_domains\":[\"localhost\"],\"denied_domains\":[\"127.0.0.0/8\"]");
+	(void)host_event(&host, KODA_EGRESS_RULES_CHANGED);
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	get_end(fd);
+	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tunnel),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_never_direct),
-		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_tunnel),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_never_direct), cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_rules),        cmocka_unit_test(test_trace),
 	};
 
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);

@@ -255,12 +255,51 @@ static void accepts_old_hellos(void **state)
 	assert_int_equal(hello.version, 0x0303);
 }
 
+/* What hides a name, or lets a server ask for another hello, in drafts as well. */
+static void knows_drafts(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *extensions;
+		size_t len;
+		bool ech;
+		bool retriable;
+	} drafts[] = {
+		{ "TLS 1.2", TEXT("\0\x2b\0\3\2\3\3"), false, false },
+		{ "nothing", TEXT(SNI_A), false, false },
+		{ "TLS 1.3", TEXT(VERSIONS), false, true },
+		{ "TLS 1.3 before it was one", TEXT("\0\x2b\0\5\4\x7f\x1c\3\3"), false, true },
+		{ "a version of somebody's own", TEXT("\0\x2b\0\5\4\3\3\xfb\x1a"), false, true },
+		{ "ECH", TEXT(ECH), true, false },
+		{ "ECH of draft 8", TEXT("\xfe\x08\0\0"), true, false },
+		{ "ECH of draft 10", TEXT("\xfe\x0a\0\0"), true, false },
+		{ "ECH of draft 7", TEXT("\xff\x02\0\0"), true, false },
+		{ "its predecessor", TEXT("\xff\xce\0\0"), true, false },
+		{ "something else", TEXT("\xfe\x0e\0\0\xfe\x07\0\0"), false, false },
+	};
+
+	(void)state;
+	KODA_EACH(row, drafts) {
+		koda_auto_buf struct koda_buf raw = KODA_BUF_INIT(1 << 20);
+		koda_auto_buf struct koda_buf text = KODA_BUF_INIT(1 << 20);
+		struct egress_hello hello;
+		const char *code = NULL;
+
+		message(&text, row->extensions, row->len);
+		records(&raw, &text, 16384);
+		KODA_EXPECT(row->name, feed(&raw, raw.len, 1, &hello, &code) == EGRESS_HELLO_DONE);
+		KODA_EXPECT(row->name, hello.ech == row->ech);
+		KODA_EXPECT(row->name, hello.retriable == row->retriable);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(judges_extensions),  cmocka_unit_test(reads_through_records),
-		cmocka_unit_test(judges_records),     cmocka_unit_test(bounds_records),
-		cmocka_unit_test(accepts_old_hellos), cmocka_unit_test(refuses_company),
+		cmocka_unit_test(knows_drafts),          cmocka_unit_test(judges_extensions),
+		cmocka_unit_test(reads_through_records), cmocka_unit_test(judges_records),
+		cmocka_unit_test(bounds_records),        cmocka_unit_test(accepts_old_hellos),
+		cmocka_unit_test(refuses_company),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -81,6 +81,32 @@ static void test_deaf(void **state)
 	(void)close(ends[1]);
 }
 
+/* T-83. Nor do questions that nobody hears take the place of answers to orders. */
+static void test_questions(void **state)
+{
+	struct koda_reports reports = { 0 };
+	struct koda_egress_message message;
+	unsigned int kept = 0;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	reports.fd = ends[0];
+	for (uint32_t i = 0; i < 3000; i++) {
+		message = (struct koda_egress_message){ .kind = KODA_EGRESS_ASK, .id = i };
+		kept += koda_report(&reports, &message);
+	}
+	assert_true(kept >= KODA_REPORTS_ASKS && kept < 3000);
+	assert_int_equal(reports.count, KODA_REPORTS_ASKS);
+	for (uint32_t i = 0; i < KODA_REPORTS_MAX - KODA_REPORTS_ASKS; i++) {
+		message = (struct koda_egress_message){ .kind = KODA_EGRESS_RULED, .id = i };
+		assert_true(koda_report(&reports, &message));
+	}
+	koda_reports_clear(&reports);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 static void test_reasons(void **state)
 {
 	(void)state;
@@ -100,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_questions),
 		cmocka_unit_test(test_reasons),
 	};
 
