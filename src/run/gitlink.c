@@ -16,6 +16,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "run/gitdir.h"
 #include "run/site.h"
 
 #include <errno.h>
@@ -25,69 +26,8 @@
 #include <unistd.h>
 
 /* More than a path and its key; a configuration that is larger is not read. */
-#define POINTER_MAX  ((size_t)8192)
-#define CONFIG_MAX   ((size_t)1 << 20)
-#define CONFIG_START 4096 /* git writes what it is told by there */
-
-static bool has_all(int fd, const char *const *names)
-{
-	struct stat st;
-
-	for (; fd >= 0 && *names; names++)
-		if (fstatat(fd, *names, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-	return fd >= 0;
-}
-
-bool koda_gitlink_is_dir_at(int fd)
-{
-	static const char *const parts[] = { "HEAD", "objects", "refs", NULL };
-
-	return has_all(fd, parts);
-}
-
-bool koda_gitlink_is_dir(const char *dir)
-{
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return koda_gitlink_is_dir_at(fd);
-}
-
-bool koda_gitlink_is_configured_at(int fd)
-{
-	koda_auto_fd int config =
-		openat(fd, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	char text[CONFIG_START + 1];
-	struct stat st;
-	ssize_t n = -1;
-
-	if (config >= 0 && fstat(config, &st) == 0 && S_ISREG(st.st_mode))
-		n = pread(config, text, CONFIG_START, 0);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return strcasestr(text, "repositoryformatversion") != NULL;
-}
-
-bool koda_gitlink_is_worktree(const char *dir)
-{
-	static const char *const parts[] = { "HEAD", "commondir", NULL };
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return has_all(fd, parts);
-}
-
-bool koda_gitlink_resembles(int fd)
-{
-	/* Config and hooks cannot be taken away once they are protected. */
-	static const char *const parts[] = { "config", "hooks", "HEAD", "objects", "commondir" };
-	struct stat st;
-
-	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	return false;
-}
+#define POINTER_MAX ((size_t)8192)
+#define CONFIG_MAX  ((size_t)1 << 20)
 
 /* Is it only not there, or out of reach for the command as well? */
 static bool is_nothing(int error)
@@ -111,7 +51,7 @@ static int keep_if_git(char **dir, struct koda_error *err)
 
 	if (*dir && fd < 0 && !is_nothing(errno))
 		return koda_fail_at(err, KODA_E_SYS, errno, *dir, "cannot follow a git pointer");
-	if (!koda_gitlink_resembles(fd) && !is_closed(fd))
+	if (!koda_gitdir_resembles(fd) && !is_closed(fd))
 		free(KODA_TAKE(*dir));
 	return KODA_OK;
 }
@@ -309,7 +249,7 @@ static int is_submodule_of(const char *git_dir, const char *root, bool *ret_yes,
 	int r = koda_path_join(git_dir, "config", &file, err);
 
 	*ret_yes = false;
-	if (r < 0 || !koda_gitlink_is_dir(git_dir))
+	if (r < 0 || !koda_gitdir_is(git_dir))
 		return r;
 	r = read_text(file, CONFIG_MAX, &text, err);
 	if (r == KODA_OK && text)
@@ -336,7 +276,7 @@ static int find_common(const char *git_dir, const char *root, char **ret_common,
 	if (!list || !common)
 		return koda_fail_nomem(err);
 	if (r < 0 || strcmp(strrchr(list, '/'), "/worktrees") != 0 ||
-	    !koda_gitlink_is_worktree(git_dir) || !koda_gitlink_is_dir(common))
+	    !koda_gitdir_is_worktree(git_dir) || !koda_gitdir_is(common))
 		return r;
 	r = names_back(git_dir, "gitdir", dot_git, &back, err);
 	if (r == KODA_OK)

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "policy/floor.h"
 #include "policy/root.h"
-#include "run/gitlink.h"
+#include "run/gitdir.h"
 #include "wire/hold.h"
 
 #include <errno.h>
@@ -258,8 +258,8 @@ static int note_git(struct koda_site *site, const char *dir, struct koda_error *
 
 	if (r < 0)
 		return r;
-	if (koda_gitlink_is_dir_at(fd) || koda_gitlink_is_worktree(dir) ||
-	    (fd >= 0 && koda_gitlink_is_configured_at(fd)))
+	if (koda_gitdir_is_at(fd) || koda_gitdir_is_worktree(dir) ||
+	    (fd >= 0 && koda_gitdir_is_configured_at(fd)))
 		r = add_once(&site->git_dirs, dir, err);
 	if (r < 0 || lstat(dot_git, &st) < 0)
 		return r;

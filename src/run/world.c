@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/set.h"
+#include "run/gitdir.h"
 #include "run/gitlink.h"
 #include "run/search.h"
 #include "wire/hold.h"
@@ -211,7 +212,7 @@ static int scan_dir(struct queue *queue, const char *path, bool descend,
 		expected = st.st_nlink - 2;
 	/* T-30. A repository without a work tree: the directory itself is what git obeys. */
 	if (r == KODA_OK &&
-	    ((expected >= 2 && koda_gitlink_is_dir_at(fd)) || koda_gitlink_is_configured_at(fd)))
+	    ((expected >= 2 && koda_gitdir_is_at(fd)) || koda_gitdir_is_configured_at(fd)))
 		r = koda_strv_add(found->git_dirs, path, err);
 	if (r < 0 || !descend || expected == 0)
 		return r;
@@ -244,7 +245,7 @@ static int scan_below_git(const struct koda_found *found, struct koda_set *known
 
 		if (fd < 0)
 			continue;
-		if (i > 0 && koda_gitlink_resembles(fd))
+		if (i > 0 && koda_gitdir_resembles(fd))
 			r = add_git_dir(found, known, path, err);
 		else
 			r = read_subdirs(&queue, fd, path, SIZE_MAX, err);

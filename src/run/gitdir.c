@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/gitdir.h"
+
+#include "base/fd.h"
+#include "base/macros.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONFIG_START 4096 /* git writes what it is told by there */
+
+static bool has_all(int fd, const char *const *names)
+{
+	struct stat st;
+
+	for (; fd >= 0 && *names; names++)
+		if (fstatat(fd, *names, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+	return fd >= 0;
+}
+
+bool koda_gitdir_is_at(int fd)
+{
+	static const char *const parts[] = { "HEAD", "objects", "refs", NULL };
+
+	return has_all(fd, parts);
+}
+
+bool koda_gitdir_is(const char *dir)
+{
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return koda_gitdir_is_at(fd);
+}
+
+bool koda_gitdir_is_configured_at(int fd)
+{
+	koda_auto_fd int config =
+		openat(fd, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	char text[CONFIG_START + 1];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (config >= 0 && fstat(config, &st) == 0 && S_ISREG(st.st_mode))
+		n = pread(config, text, CONFIG_START, 0);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return strcasestr(text, "repositoryformatversion") != NULL;
+}
+
+bool koda_gitdir_is_worktree(const char *dir)
+{
+	static const char *const parts[] = { "HEAD", "commondir", NULL };
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return has_all(fd, parts);
+}
+
+bool koda_gitdir_resembles(int fd)
+{
+	/* Config and hooks cannot be taken away once they are protected. */
+	static const char *const parts[] = { "config", "hooks", "HEAD", "objects", "commondir" };
+	struct stat st;
+
+	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
+		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
