@@ -153,9 +153,11 @@ static int find_candidates(struct cutter *c)
 	return r;
 }
 
-/* The directories above, as far up as they are allowed. */
+/* The directories above, as far up as they are allowed. A right to list them would list a directory
+ * among what is denied, too; what cannot be looked at may be one. */
 static int add_rim(struct pass *pass, const struct edge *edge)
 {
+	const bool unlisted = edge->look.thing == KODA_THING_DIR || edge->look.closed;
 	struct koda_span up = edge->path;
 	int r = KODA_OK;
 
@@ -164,7 +166,7 @@ static int add_rim(struct pass *pass, const struct edge *edge)
 		if (!pass->may(pass->c, up))
 			break;
 		r = koda_set_add(&pass->rim, up, NULL);
-		if (r == KODA_OK && edge->look.thing == KODA_THING_DIR)
+		if (r == KODA_OK && unlisted)
 			r = koda_set_add(&pass->unlisted, up, NULL);
 	}
 	return r < 0 ? koda_fail_room(pass->c->err, r, "the list of directories") : KODA_OK;

@@ -142,7 +142,8 @@ opened_meanwhile() {
 	box=("${@:2}")
 	(sleep 1 && chmod 755 shut) 3>&- &
 	background+=($!)
-	run run_box sh -c 'for i in $(seq 40); do cat shut/secret 2>/dev/null && exit; sleep 0.05; done; false'
+	run run_box sh -c 'for i in $(seq 40); do
+		cat shut/secret 2>/dev/null && exit; ls shut/dir 2>/dev/null && exit; sleep 0.05; done; false'
 	wait "$!"
 }
 
@@ -157,6 +158,13 @@ opened_meanwhile() {
 		[[ $status -ne 0 && $output != *secret* ]] || { echo "mode $mode: $output"; false; }
 	done
 	opened_meanwhile 0600
+	[[ $status -eq 0 && $output == secret ]]
+	# Nobody could tell that it is a directory.
+	mkdir shut/dir
+	mv shut/secret shut/dir
+	opened_meanwhile 0000 --deny-read "$project/shut/dir"
+	[[ $status -ne 0 && $output != *secret* ]]
+	opened_meanwhile 0000
 	[[ $status -eq 0 && $output == secret ]]
 }
 
