@@ -43,8 +43,8 @@ struct planner {
 	/* Neighbours are planned one after the other, and lie in the same directory. */
 	struct koda_span dir;
 	enum state dir_state;
-	bool dir_exists;         /* false: not known */
-	struct koda_span closed; /* to us, and hidden: the last of those */
+	bool dir_exists;                          /* false: not known */
+	struct koda_set shut[STATE_READABLE + 1]; /* closed to us, and by now hidden, read-only */
 	struct koda_error *err;
 };
 
@@ -225,22 +225,22 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 	return add(p, KODA_OP_READONLY, path, look, why);
 }
 
-/* T-15. Something hidden is in a directory that is closed to us. A command of another sandbox may
- * open that again while this one runs, so all of it is hidden. */
-static int hide_closed(struct planner *p, struct koda_span path, const char *why)
+/* T-15. Something that is not as its surroundings is in a directory that is closed to us. A command
+ * of another sandbox may open that while this one runs, so all of it is treated alike. */
+static int shut(struct planner *p, struct koda_span path, enum state state, const char *why)
 {
 	struct koda_look look = { .closed = true };
 	int r = KODA_OK;
 
-	while (look.closed && path.len > 1 && r == KODA_OK) {
+	for (; look.closed && path.len > 1 && r == KODA_OK; r = look_at(p, path, &look))
 		path = koda_plan_parent(path);
-		r = look_at(p, path, &look);
-	}
-	/* What else is hidden in it comes next. */
-	if (r < 0 || look.thing != KODA_THING_DIR || koda_span_eq(p->closed, path))
+	if (r < 0 || look.thing != KODA_THING_DIR ||
+	    koda_set_find(&p->shut[STATE_HIDDEN], path) != KODA_SET_NONE ||
+	    koda_set_find(&p->shut[state], path) != KODA_SET_NONE)
 		return r;
-	p->closed = path;
-	return protect(p, path, STATE_HIDDEN, &look, (struct koda_verdict){ 0 }, false, why);
+	if (koda_set_add(&p->shut[state], path, NULL) < 0)
+		return koda_fail_nomem(p->err);
+	return protect(p, path, state, &look, (struct koda_verdict){ 0 }, false, why);
 }
 
 /* Something other than the copy around it. */
@@ -281,8 +281,9 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	if (r < 0)
 		return r;
 	describe(reason, why, sizeof(why));
-	if (!private && look.closed && state == STATE_HIDDEN)
-		return hide_closed(p, path, why);
+	if (!private && look.closed &&
+	    (state == STATE_HIDDEN || (state == STATE_READABLE && around == STATE_WRITABLE)))
+		return shut(p, path, state, why);
 	if (!private && around == STATE_WRITABLE)
 		return protect(p, path, state, &look, reason, has_hole, why);
 	if (!private && around == STATE_COPIED)
@@ -353,7 +354,7 @@ static int plan_sockets(struct planner *p)
 			continue;
 		r = look_at(p, path, &look);
 		if (r == KODA_OK && look.closed && koda_path_covers(root, path))
-			r = hide_closed(p, path, "a socket of the host");
+			r = shut(p, path, STATE_HIDDEN, "a socket of the host");
 		if (r == KODA_OK && look.thing != KODA_THING_OTHER)
 			continue;
 		/* It must not be moved either: only its name tells the next run where it is. */
@@ -372,6 +373,8 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 	struct planner p = { .plan = plan,
 			     .request = request,
 			     .mounted = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
+			     .shut = { KODA_SET_INIT(KODA_LIST_BYTES_MAX),
+				       KODA_SET_INIT(KODA_LIST_BYTES_MAX) },
 			     .err = err };
 	struct koda_verdict top = koda_rules_write(request->rules, "/", 1);
 	int r = koda_plan_own(plan, request, err);
@@ -390,5 +393,7 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 	if (r == KODA_OK)
 		r = koda_plan_proc(plan, request, err);
 	koda_set_clear(&p.mounted);
+	koda_set_clear(&p.shut[STATE_HIDDEN]);
+	koda_set_clear(&p.shut[STATE_READABLE]);
 	return r;
 }

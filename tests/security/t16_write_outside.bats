@@ -80,6 +80,28 @@ attempts() {
 	allowed open-write file
 }
 
+# A command that runs beside it could open it.
+@test "what is closed in a directory that cannot be looked into, when somebody opens that" {
+	mkdir "$elsewhere/shut"
+	echo here | tee "$elsewhere/shut/file" >"$elsewhere/beside"
+	policy_where "d['fs']['allow_write'] = ['$project', '$elsewhere']
+d['fs']['deny_write_within_allow'] = ['$elsewhere/shut/file', '$elsewhere/shut/new']"
+	local mode
+	for mode in 0000 0600; do
+		chmod "$mode" "$elsewhere/shut"
+		run run_box sh -c "echo x >'$elsewhere/beside' && echo wrote; chmod 755 '$elsewhere/shut'
+			echo x >'$elsewhere/shut/file'; echo x >'$elsewhere/shut/new'"
+		chmod 755 "$elsewhere/shut"
+		[[ $output == *wrote* && $(<"$elsewhere/shut/file") == here && ! -e $elsewhere/shut/new ]] ||
+			{ echo "mode $mode: $output"; false; }
+	done
+	# Twin: without the rule.
+	policy_where "d['fs']['allow_write'] = ['$project', '$elsewhere']"
+	chmod 0000 "$elsewhere/shut"
+	run_box sh -c "chmod 755 '$elsewhere/shut'; echo x >'$elsewhere/shut/file'"
+	[[ $(<"$elsewhere/shut/file") == x ]]
+}
+
 @test "twin: the same acts work outside, and inside where the policy allows it" {
 	outside_each < <(attempts)
 	policy_where "d['fs']['allow_write'].append('$elsewhere')"

@@ -10,8 +10,9 @@
 #define HOME "/home/u"
 #define ROOT "/home/u/p"
 
-/* "d path", "l path" (a link) or "f path"; what is not listed does not exist. Directories above
- * ROOT are there without being listed. */
+/* "d path", "l path" (a link), "f path" or "c path" (a directory that is closed to us, with what is
+ * below it); what is not listed does not exist. Directories above ROOT are there without being
+ * listed. */
 struct given {
 	const char *const *things;
 };
@@ -31,11 +32,17 @@ static int look(void *ctx, const char *path, struct koda_look *ret_look, struct 
 	(void)err;
 	*ret_look = (struct koda_look){ .thing = is_above_root(path) ? KODA_THING_DIR
 								     : KODA_THING_MISSING };
-	for (const char *const *thing = given->things; *thing; thing++)
-		if (strcmp(*thing + 2, path) == 0)
-			ret_look->thing = (*thing)[0] == 'd'   ? KODA_THING_DIR
-					  : (*thing)[0] == 'l' ? KODA_THING_LINK
-							       : KODA_THING_OTHER;
+	for (const char *const *thing = given->things; *thing; thing++) {
+		const char *name = *thing + 2;
+		char kind = (*thing)[0];
+
+		if (strcmp(name, path) == 0)
+			ret_look->thing = kind == 'd' || kind == 'c' ? KODA_THING_DIR
+					  : kind == 'l'              ? KODA_THING_LINK
+								     : KODA_THING_OTHER;
+		else if (kind == 'c' && strncmp(name, path, strlen(name)) == 0)
+			ret_look->closed = path[strlen(name)] == '/';
+	}
 	if (ret_look->thing != KODA_THING_MISSING)
 		ret_look->ino = strlen(path);
 	return KODA_OK;
@@ -182,6 +189,21 @@ static const struct {
 	{ "a missing name is reserved",
 	  { .root = ROOT, .rules = LIST("w " ROOT, "W " ROOT "/a"), .things = NOTHING },
 	  "writable " ROOT "\nhold " ROOT "/a\nread-only " ROOT "/a\n" },
+	{ "hidden in directories that are closed to us: each once",
+	  { .root = ROOT,
+	    .rules = LIST("w " ROOT, "r " ROOT "/c/a", "r " ROOT "/d/b", "r " ROOT "/c/x/y"),
+	    .things = LIST("c " ROOT "/c", "c " ROOT "/d") },
+	  "writable " ROOT "\nmask " ROOT "/c\nmask " ROOT "/d\n" },
+	{ "read-only in one",
+	  { .root = ROOT,
+	    .rules = LIST("w " ROOT, "W " ROOT "/c/a", "W " ROOT "/c/x/y"),
+	    .things = LIST("c " ROOT "/c") },
+	  "writable " ROOT "\nread-only " ROOT "/c\n" },
+	{ "both: nothing covers the mask",
+	  { .root = ROOT,
+	    .rules = LIST("w " ROOT, "r " ROOT "/c/b", "W " ROOT "/c/a", "W " ROOT "/c/x/y"),
+	    .things = LIST("c " ROOT "/c") },
+	  "writable " ROOT "\nread-only " ROOT "/c\nmask " ROOT "/c\n" },
 	{ "a writable place that does not exist",
 	  { .root = ROOT, .rules = LIST("w /srv/x"), .things = NOTHING },
 	  "" },
