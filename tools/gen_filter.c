@@ -102,8 +102,8 @@ static const char *const refused[] = {
  * others change layout, generation or encryption, and new ones come with every kernel. Devices are
  * Landlock's business besides. What is not listed looks as if this file system lacked it.
  *
- * Kinds that have nothing to do with files, or only tell: terminals and what is asked of any
- * descriptor, sockets, blocks of a file, listeners of filters. */
+ * Kinds that have nothing to do with files, or only tell: terminals (but see below) and what is
+ * asked of any descriptor, sockets, blocks of a file, listeners of filters. */
 static const unsigned int kinds[] = { _IOC_TYPE(TCGETS), 0x89, 0x00, 0x21 };
 
 /* Of other kinds, by kind and number; the size differs from one architecture to the next. */
@@ -173,10 +173,12 @@ static void refuse_families(scmp_filter_ctx ctx)
 	     "netlink");
 }
 
-/* Typing into the terminal that started us, and pasting on a console. */
-static void refuse_terminal_input(scmp_filter_ctx ctx)
+/* Typing into the terminal that started us, and pasting on a console. And line disciplines: a
+ * terminal of one's own is enough to have the kernel load drivers of modems and buses that hardly
+ * anybody looks after. */
+static void refuse_terminal_controls(scmp_filter_ctx ctx)
 {
-	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX };
+	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -373,7 +375,7 @@ int main(int argc, char **argv)
 	refuse_namespaces(ctx);
 	refuse_families(ctx);
 	protect_init(ctx);
-	refuse_terminal_input(ctx);
+	refuse_terminal_controls(ctx);
 	refuse_leases(ctx);
 	refuse_set_id(ctx);
 	out = fopen(argv[1], "w");

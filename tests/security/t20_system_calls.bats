@@ -63,6 +63,15 @@ teardown() {
 	outside_each <"$BATS_TEST_TMPDIR/controls"
 }
 
+# With a terminal of one's own that has the kernel load drivers. What is refused does not depend on it.
+@test "no terminal is given to another driver" {
+	refused_with EPERM control 0x5423
+	refused_with EPERM control 0x100005423
+	# Twin: which one it has can be asked.
+	allowed control 0x5424
+	outside control 0x5423
+}
+
 # Clones of files, and looking, are nobody's business; nor are terminals, sockets and what is asked of
 # any descriptor.
 @test "twin: what programs ask files and descriptors comes through" {
