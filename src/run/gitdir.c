@@ -37,13 +37,16 @@ bool koda_gitdir_is(const char *dir)
 
 bool koda_gitdir_is_configured_at(int fd)
 {
-	koda_auto_fd int config =
-		openat(fd, "config", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	koda_auto_fd int config = -1;
 	char text[CONFIG_START + 1];
 	struct stat st;
 	ssize_t n = -1;
 
-	if (config >= 0 && fstat(config, &st) == 0 && S_ISREG(st.st_mode))
+	/* Every directory of a project is asked, and looking costs half of opening. */
+	if (fstatat(fd, "config", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		config = openat(fd, "config",
+				O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (config >= 0)
 		n = pread(config, text, CONFIG_START, 0);
 	if (n <= 0)
 		return false;
