@@ -9,6 +9,7 @@
 
 static _Atomic bool was_read;
 static _Atomic bool origin_left;
+static _Atomic bool origin_heard; /* something */
 
 static void cut(int fd)
 {
@@ -36,7 +37,7 @@ static void serve_nothing(int fd, void *arg)
 
 	(void)arg;
 	while (recv(fd, bytes, sizeof(bytes), 0) > 0)
-		;
+		origin_heard = true;
 	origin_left = true;
 }
 
@@ -124,12 +125,13 @@ static void test_gone_after_hello(void **state)
 	int fd;
 
 	(void)state;
-	origin_left = false;
+	origin_left = origin_heard = false;
 	server_start(&origin, serve_nothing, NULL);
 	host_start(&host, allow_one("localhost", origin.port), NULL);
 	fd = tunnel_to(host.port, "localhost", origin.port);
 	put(fd, hello, make_hello("localhost", false, hello, sizeof(hello)));
-	(void)usleep(100000);
+	for (int i = 0; i < WAIT_MS && !origin_heard; i++)
+		(void)usleep(1000);
 	cut(fd);
 	(void)close(fd);
 	assert_true(host_event(&host, KODA_EGRESS_RESET).bytes_up > 0);

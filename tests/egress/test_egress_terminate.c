@@ -28,6 +28,8 @@ static int make_certificates(void **state)
 	return r;
 }
 
+static _Atomic bool unanswered; /* a request for /silent has come */
+
 /* A server that answers each request on a connection with its path, but not one for /silent; arg is
  * its certificate. */
 static void serve_https(int fd, void *arg)
@@ -52,8 +54,10 @@ static void serve_https(int fd, void *arg)
 		if (!end)
 			break;
 		*end = '\0';
-		if (strcmp(path + 1, "/silent") == 0)
+		if (strcmp(path + 1, "/silent") == 0) {
+			unanswered = true;
 			continue;
+		}
 		n = snprintf(answer, sizeof(answer),
 			     "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(path + 1),
 			     path + 1);
@@ -149,7 +153,8 @@ static void test_client_gone(void **state)
 	assert_string_equal(host_event(&host, KODA_EGRESS_OK).path, "/one");
 	text = request_for("/silent", "localhost", server.port);
 	assert_int_equal(SSL_write(ssl, text, (int)strlen(text)), strlen(text));
-	(void)usleep(200000);
+	for (int i = 0; i < WAIT_MS && !unanswered; i++)
+		(void)usleep(1000);
 	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	(void)close(fd);
 	event = host_event(&host, KODA_EGRESS_RESET);
