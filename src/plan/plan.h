@@ -115,6 +115,11 @@ KODA_CHECK int koda_plan_order(const struct koda_rules *rules, struct koda_marke
 /* The directory above; of "/" itself. */
 struct koda_span koda_plan_parent(struct koda_span path);
 
+/* Are the directories that were closed to us, and became read-only as a whole, all there is to be
+ * mounted in them (shut.c)? Fails: SYS. */
+KODA_CHECK int koda_plan_check_shut(const struct koda_set *shut, const struct koda_set *mounted,
+				    struct koda_error *err);
+
 /* The parts of koda_plan_make. */
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,
 			      struct koda_error *err);

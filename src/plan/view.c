@@ -273,9 +273,7 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	if (private && state != STATE_WRITABLE)
 		return KODA_OK; /* the host's is not there to be seen */
 	/* What is the sandbox's own as a whole is not made the host's by a rule. */
-	if (koda_plan_is_all_own(path))
-		return KODA_OK;
-	if (!private && state == around)
+	if (koda_plan_is_all_own(path) || (!private && state == around))
 		return KODA_OK;
 	r = look_at(p, path, &look);
 	if (r < 0)
@@ -390,6 +388,8 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 		r = plan_rules(&p);
 	if (r == KODA_OK)
 		r = plan_sockets(&p);
+	if (r == KODA_OK)
+		r = koda_plan_check_shut(&p.shut[STATE_READABLE], &p.mounted, err);
 	if (r == KODA_OK)
 		r = koda_plan_proc(plan, request, err);
 	koda_set_clear(&p.mounted);

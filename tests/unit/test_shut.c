@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* T-30. Directories that are opened and closed while they are looked at. */
+#include "koda_test.h"
+
+#include "base/set.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+#define ROOT "/home/u/p"
+
+static void add(struct koda_set *set, const char *path)
+{
+	assert_int_equal(koda_set_add(set, koda_span_of(path), NULL), KODA_OK);
+}
+
+static void nothing_is_mounted_below(void **state)
+{
+	static const struct {
+		const char *mounted;
+		int code;
+	} cases[] = { { "/", KODA_OK },          { "/a", KODA_OK },      { "/a/b", KODA_OK },
+		      { "/a/bc", KODA_OK },      { "/a/bc/d", KODA_OK }, { "/a/b/c", KODA_E_SYS },
+		      { "/a/b/c/d", KODA_E_SYS } };
+
+	(void)state;
+	KODA_EACH(c, cases) {
+		koda_auto_set struct koda_set shut = KODA_SET_INIT(1024);
+		koda_auto_set struct koda_set mounted = KODA_SET_INIT(1024);
+		struct koda_error err = { 0 };
+
+		add(&mounted, "/x");
+		add(&mounted, c->mounted);
+		KODA_ASSERT_OK(koda_plan_check_shut(&shut, &mounted, &err), err);
+		add(&shut, "/y");
+		add(&shut, "/a/b");
+		assert_int_equal(koda_plan_check_shut(&shut, &mounted, &err), c->code);
+	}
+}
+
+/* Everything is there, but one name cannot be looked at. */
+static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
+{
+	(void)err;
+	*ret_look = (struct koda_look){ .thing = KODA_THING_DIR, .ino = strlen(path) };
+	if (strcmp(path, ctx) == 0)
+		*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING, .closed = true };
+	return KODA_OK;
+}
+
+static int plan_with(char *closed)
+{
+	static const char *const names[] = { ROOT "/.git/config", ROOT "/.git/hooks" };
+	const struct koda_world world = { look, closed };
+	const struct koda_place place = { .root = ROOT, .home = "/home/u" };
+	const struct koda_place nowhere = { .home = NULL };
+	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
+	koda_auto_policy struct koda_policy *policy = NULL;
+	struct koda_plan_request request = { .place = &place, .world = &world };
+	struct koda_rules *rules = NULL;
+	struct koda_error err = { 0 };
+	int r;
+
+	KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
+	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_ALLOW_WRITE, ROOT, strlen(ROOT), &err),
+		       err);
+	KODA_EACH(name, names)
+		KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, *name,
+					       strlen(*name), &err),
+			       err);
+	KODA_ASSERT_OK(koda_rules_new(policy, &nowhere, &rules, &err), err);
+	request.policy = policy;
+	request.rules = rules;
+	r = koda_plan_view(&plan, &request, &err);
+	koda_rules_free(rules);
+	return r;
+}
+
+/* Whichever of the two was seen. */
+static void a_view_is_not_made_of_both(void **state)
+{
+	char config[] = ROOT "/.git/config";
+	char hooks[] = ROOT "/.git/hooks";
+	char other[] = ROOT "/other";
+
+	(void)state;
+	assert_int_equal(plan_with(config), KODA_E_SYS);
+	assert_int_equal(plan_with(hooks), KODA_E_SYS);
+	assert_int_equal(plan_with(other), KODA_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_mounted_below),
+		cmocka_unit_test(a_view_is_not_made_of_both),
+	};
+
+	return KODA_TEST_RUN(tests);
+}
