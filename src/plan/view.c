@@ -234,7 +234,7 @@ static int shut(struct planner *p, struct koda_span path, enum state state, cons
 
 	for (; look.closed && path.len > 1 && r == KODA_OK; r = look_at(p, path, &look))
 		path = koda_plan_parent(path);
-	if (r < 0 || look.thing != KODA_THING_DIR ||
+	if (r < 0 || (look.thing != KODA_THING_DIR && state_around(p, path) != STATE_WRITABLE) ||
 	    koda_set_find(&p->shut[STATE_HIDDEN], path) != KODA_SET_NONE ||
 	    koda_set_find(&p->shut[state], path) != KODA_SET_NONE)
 		return r;

@@ -37,20 +37,40 @@ static void nothing_is_mounted_below(void **state)
 	}
 }
 
-/* Everything is there, but one name cannot be looked at. */
+/* Everything is there, but names that begin so cannot be looked at. */
+struct given {
+	const char *closed;
+	bool link; /* .git is one */
+};
+
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
 {
+	const struct given *given = ctx;
+
 	(void)err;
 	*ret_look = (struct koda_look){ .thing = KODA_THING_DIR, .ino = strlen(path) };
-	if (strcmp(path, ctx) == 0)
+	if (given->link && strcmp(path, ROOT "/.git") == 0)
+		ret_look->thing = KODA_THING_LINK;
+	if (strncmp(path, given->closed, strlen(given->closed)) == 0)
 		*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING, .closed = true };
 	return KODA_OK;
 }
 
-static int plan_with(char *closed)
+/* Is .git mounted as this in the end? */
+static bool ends_as(const struct koda_plan *plan, enum koda_op_kind kind)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (koda_span_is(plan->lines[i].op.text1, ROOT "/.git"))
+			found = plan->lines[i].op.kind == kind;
+	return found;
+}
+
+static int plan_with(struct given given, enum koda_op_kind kind)
 {
 	static const char *const names[] = { ROOT "/.git/config", ROOT "/.git/hooks" };
-	const struct koda_world world = { look, closed };
+	const struct koda_world world = { look, &given };
 	const struct koda_place place = { .root = ROOT, .home = "/home/u" };
 	const struct koda_place nowhere = { .home = NULL };
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
@@ -72,20 +92,32 @@ static int plan_with(char *closed)
 	request.rules = rules;
 	r = koda_plan_view(&plan, &request, &err);
 	koda_rules_free(rules);
+	assert_true(r < 0 || ends_as(&plan, kind));
 	return r;
 }
 
 /* Whichever of the two was seen. */
 static void a_view_is_not_made_of_both(void **state)
 {
-	char config[] = ROOT "/.git/config";
-	char hooks[] = ROOT "/.git/hooks";
-	char other[] = ROOT "/other";
+	const struct given config = { .closed = ROOT "/.git/config" };
+	const struct given hooks = { .closed = ROOT "/.git/hooks" };
+	const struct given both = { .closed = ROOT "/.git/" };
+	const struct given none = { .closed = ROOT "/other" };
 
 	(void)state;
-	assert_int_equal(plan_with(config), KODA_E_SYS);
-	assert_int_equal(plan_with(hooks), KODA_E_SYS);
-	assert_int_equal(plan_with(other), KODA_OK);
+	assert_int_equal(plan_with(config, KODA_OP_READONLY), KODA_E_SYS);
+	assert_int_equal(plan_with(hooks, KODA_OP_READONLY), KODA_E_SYS);
+	assert_int_equal(plan_with(both, KODA_OP_READONLY), KODA_OK);
+	assert_int_equal(plan_with(none, KODA_OP_WRITABLE), KODA_OK);
+}
+
+/* The link stays where it is. */
+static void a_link_to_a_closed_directory_is_pinned(void **state)
+{
+	const struct given given = { .closed = ROOT "/.git/", .link = true };
+
+	(void)state;
+	assert_int_equal(plan_with(given, KODA_OP_PIN), KODA_OK);
 }
 
 int main(void)
@@ -93,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_mounted_below),
 		cmocka_unit_test(a_view_is_not_made_of_both),
+		cmocka_unit_test(a_link_to_a_closed_directory_is_pinned),
 	};
 
 	return KODA_TEST_RUN(tests);
