@@ -102,13 +102,16 @@ static const char *const refused[] = {
  * others change layout, generation or encryption, and new ones come with every kernel. Devices are
  * Landlock's business besides. What is not listed looks as if this file system lacked it.
  *
- * Kinds that have nothing to do with files, or only tell: terminals (but see below) and what is
- * asked of any descriptor, sockets, blocks of a file, listeners of filters. */
-static const unsigned int kinds[] = { _IOC_TYPE(TCGETS), 0x89, 0x00, 0x21 };
+ * Blocks that have nothing to do with files, or only tell: terminals (but see below) and what is
+ * asked of any descriptor, sockets, blocks of a file, listeners of filters. Further requests of
+ * sockets are for bridges and tunnels, and have the kernel load drivers for them. */
+#define BLOCK 0xffc0U
+static const unsigned int blocks[] = { TCGETS & BLOCK, FIOCLEX &BLOCK, 0x8900, 0x0000, 0x2100 };
 
-/* Of other kinds, by kind and number; the size differs from one architecture to the next. */
+/* Of other blocks, by kind and number; the size differs from one architecture to the next. */
 static const unsigned int requests[] = {
 	FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC, FIONREAD, /* where these are no terminal's */
+	0x8946,                                         /* what a network device can do */
 	0x660b,  0x6601,   0x6602,                      /* extents; flags to be read and set */
 	0x6603,  0x7601,   0x6686,                      /* generation and verity, to be read */
 	0x581f,  0x5820,                                /* XFS and others: flags and project */
@@ -116,7 +119,7 @@ static const unsigned int requests[] = {
 	0x9409,  0x940d,   0x9436 /* Btrfs and others: clones of files, and duplicates */
 };
 
-#define KINDS    (sizeof(kinds) / sizeof(kinds[0]))
+#define BLOCKS   (sizeof(blocks) / sizeof(blocks[0]))
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
 static void must(int r, const char *what)
@@ -270,10 +273,10 @@ static size_t read_back(int fd, void *buffer, size_t size)
 	return (size_t)n;
 }
 
-static bool is_of_a_kind(unsigned int request)
+static bool is_in_a_block(unsigned int request)
 {
-	for (size_t i = 0; i < KINDS; i++)
-		if (_IOC_TYPE(request) == kinds[i])
+	for (size_t i = 0; i < BLOCKS; i++)
+		if ((request & BLOCK) == blocks[i])
 			return true;
 	return false;
 }
@@ -297,14 +300,14 @@ static size_t make_head(struct sock_filter *head)
 		head[n] = start[n];
 	first = n;
 	head[n++] = load;
-	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff00);
-	for (size_t i = 0; i < KINDS; i++)
-		head[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kinds[i] << 8,
-							 0, 0);
+	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, BLOCK);
+	for (size_t i = 0; i < BLOCKS; i++)
+		head[n++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, blocks[i], 0, 0);
 	head[n++] = load;
 	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff);
 	for (size_t i = 0; i < REQUESTS; i++)
-		if (!is_of_a_kind(requests[i]))
+		if (!is_in_a_block(requests[i]))
 			head[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
 								 requests[i] & 0xffff, 0, 0);
 	head[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY);
@@ -334,13 +337,13 @@ static void write_listing(FILE *out, const char *text, size_t len)
 	fprintf(out,
 		"static const char filter_listing[] =\n"
 		"\t\"# numbers from %d on: ENOSYS\\n\"\n"
-		"\t\"# ioctl: ENOTTY but for kinds",
+		"\t\"# ioctl: ENOTTY but for",
 		FIRST_UNKNOWN);
-	for (size_t i = 0; i < KINDS; i++)
-		fprintf(out, " %02x", kinds[i]);
+	for (size_t i = 0; i < BLOCKS; i++)
+		fprintf(out, " %04x-%04x", blocks[i], blocks[i] | (0xffffU & ~BLOCK));
 	fprintf(out, "\\n\"\n\t\"#        and requests");
 	for (size_t i = 0; i < REQUESTS; i++)
-		if (!is_of_a_kind(requests[i]))
+		if (!is_in_a_block(requests[i]))
 			fprintf(out, " %04x", requests[i] & 0xffff);
 	fprintf(out, "\\n\"\n\t\"");
 	for (size_t i = 0; i < len; i++) {

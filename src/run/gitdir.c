@@ -51,7 +51,8 @@ bool koda_gitdir_is_configured_at(int fd)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	return strcasestr(text, "repositoryformatversion") != NULL;
+	return strcasestr(text, "[core]") &&
+	       (strcasestr(text, "repositoryformatversion") || strcasestr(text, "bare"));
 }
 
 bool koda_gitdir_is_worktree(const char *dir)

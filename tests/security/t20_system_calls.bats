@@ -49,13 +49,14 @@ teardown() {
 
 # Snapshots and subvolumes of Btrfs and bcachefs, copies of OCFS2; generation, layout, encryption and
 # verity, label, freezing, trimming and shutting down; layouts of Lustre and Ceph, what F2FS and FAT have;
-# namespaces, processes and block devices. By their size the numbers differ; the filter must not mind.
+# namespaces, processes and block devices; bridges, tunnels and their like. By their size the numbers differ; the filter must not mind.
 @test "no file system makes or changes by a directory what cannot be made by path" {
 	local number
 	for number in 0x50009401 0x5000940e 0x5000940f 0x50009417 0x50009418 0x5000943f 0x4008941a \
 		0xc0c89425 0xc0c09425 0x4020bc10 0x4020bc11 0x8008bc40 0x40186f04 0x40086604 0x40046604 \
 		0x6609 0x800c6613 0x40806685 0x40087602 0x41009432 0xc0045877 0xc0185879 0x8004587d \
-		0x4008669a 0x40289702 0xf501 0xc020f509 0x40047211 0xb702 0xff05 0x1260 0xae00 0x100009401; do
+		0x4008669a 0x40289702 0xf501 0xc020f509 0x40047211 0xb702 0xff05 0x1260 0xae00 0x100009401 \
+		0x8940 0x8941 0x8980 0x8982 0x89a0 0x89f0; do
 		printf 'control\t%s\n' "$number"
 	done >"$BATS_TEST_TMPDIR/controls"
 	refused_each <"$BATS_TEST_TMPDIR/controls"
@@ -78,7 +79,7 @@ teardown() {
 	local number tool there
 	for number in 0x40049409 0x4020940d 0xc0189436 0x80086601 0x80086603 0x80087601 0xc020660b \
 		0x801c581f 0x800c581e 0xc0205838 0x8100587e 0xc0046686 0x2 0x5401 0x5413 0x802c542a \
-		0x5421 0x541b 0x5450 0x5451 0x5452 0x8912 0x10000541b; do
+		0x5421 0x541b 0x5450 0x5451 0x5452 0x5441 0x8912 0x8905 0x8946 0x10000541b; do
 		printf 'control\t%s\n' "$number"
 	done >"$BATS_TEST_TMPDIR/controls"
 	each_inside <"$BATS_TEST_TMPDIR/controls"

@@ -136,6 +136,10 @@ cannot_touch() {
 	run_box sh -c 'mkdir away; cd vendor.git && mv HEAD objects refs ../away'
 	[[ ! -e $project/vendor.git/HEAD ]]
 	cannot_touch "$project/vendor.git"
+	# As other programs than git write it.
+	mkdir -p "$project/other.git/hooks"
+	printf '[core]\n\tbare = true\n' >"$project/other.git/config"
+	refused create "$project/other.git/hooks/new"
 	# Twin: a directory with other files of these names.
 	mkdir -p "$project/own/hooks"
 	echo '[server]' >"$project/own/config"
