@@ -104,25 +104,28 @@ static void wake(int number)
 	(void)number;
 }
 
-/* "/proc/self/fd/5" is about the process's own descriptor, not about ours. */
-static int open_named_fd(const struct asked *asked, const char *path)
+/* "/proc/self/fd/5" is about the process's own descriptor, not about ours: its number, or -1. */
+static int named_fd(const char *path)
 {
 	static const char own[] = "/proc/self/fd/";
+	const char *digits = path + sizeof(own) - 1;
 	char *end;
 	long number;
 
-	if (strncmp(path, own, sizeof(own) - 1) != 0)
-		return -ELOOP;
-	number = strtol(path + sizeof(own) - 1, &end, 10);
-	return *end || number < 0 || number > INT32_MAX ? -ELOOP
-							: koda_asked_fd(asked, (int)number);
+	if (strncmp(path, own, sizeof(own) - 1) != 0 || *digits < '0' || *digits > '9')
+		return -1;
+	number = strtol(digits, &end, 10);
+	return *end || number > INT32_MAX ? -1 : (int)number;
 }
 
 int koda_asked_open(const struct asked *asked, int dirfd, const char *path, bool follow)
 {
+	int named = follow ? named_fd(path) : -1;
 	int base = AT_FDCWD;
 	int fd;
 
+	if (named >= 0)
+		return koda_asked_fd(asked, named);
 	if (path[0] != '/' && dirfd == AT_FDCWD) {
 		char name[48];
 
@@ -140,7 +143,7 @@ int koda_asked_open(const struct asked *asked, int dirfd, const char *path, bool
 	fd = fd < 0 ? -errno : fd;
 	if (base >= 0)
 		koda_asked_close(base);
-	return fd == -ELOOP && follow ? open_named_fd(asked, path) : fd;
+	return fd;
 }
 
 static void answer(uint64_t id, long result)
