@@ -108,13 +108,13 @@ static void wake(int number)
 static int named_fd(const char *path)
 {
 	static const char own[] = "/proc/self/fd/";
-	const char *digits = path + sizeof(own) - 1;
+	const size_t len = sizeof(own) - 1;
 	char *end;
 	long number;
 
-	if (strncmp(path, own, sizeof(own) - 1) != 0 || *digits < '0' || *digits > '9')
+	if (strncmp(path, own, len) != 0 || path[len] < '0' || path[len] > '9')
 		return -1;
-	number = strtol(digits, &end, 10);
+	number = strtol(path + len, &end, 10);
 	return *end || number > INT32_MAX ? -1 : (int)number;
 }
 

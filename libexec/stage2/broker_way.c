@@ -98,6 +98,13 @@ static bool is_writable(int fd)
 	return poll(&polled, 1, 0) > 0;
 }
 
+/* What comes about later would be a connection without a token. */
+static void give_up(int fd)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+	koda_asked_close(fd);
+}
+
 /* Takes fd. */
 static long wait_for(uint64_t id, int fd)
 {
@@ -109,7 +116,7 @@ static long wait_for(uint64_t id, int fd)
 		state.pending[i] = (struct pending){ id, now_ms() + PENDING_MS, st.st_ino, fd };
 		return KODA_ASKED_LATER;
 	}
-	koda_asked_close(fd);
+	give_up(fd);
 	return -ETIMEDOUT;
 }
 
@@ -244,11 +251,11 @@ void koda_way_step(void)
 
 		if (p->id == 0 || (!ready && now_ms() < p->until_ms))
 			continue;
-		/* What comes about later would be a connection without a token. */
-		if (!ready)
-			(void)shutdown(p->socket, SHUT_RDWR);
 		state.answer(p->id, ready ? finish(p->socket) : -ETIMEDOUT);
-		koda_asked_close(p->socket);
+		if (ready)
+			koda_asked_close(p->socket);
+		else
+			give_up(p->socket);
 		p->id = 0;
 	}
 }
