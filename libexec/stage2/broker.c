@@ -5,16 +5,19 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 /* More than any kernel's structures. */
 #define MESSAGE_MAX 512
 /* Calls that are taken in at a time, so that init looks at other things too. */
-#define BATCH 32
+#define BATCH     32
+#define MOMENT_US 5000
 
 static struct {
 	int fd;
@@ -74,25 +77,55 @@ int koda_asked_fd(const struct asked *asked, int number)
 	return fd >= 0 ? fd : refusal();
 }
 
-/* "/proc/self/fd/5" is about the process's own descriptor, not about ours. */
-static int open_named_fd(const struct asked *asked, const char *path)
+void koda_broker_wake(bool on)
+{
+	const struct timeval moment = { .tv_usec = on ? MOMENT_US : 0 };
+	const struct itimerval timer = { moment, moment };
+	sigset_t one;
+
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, SIGALRM);
+	/* What is left over must have come before it would be taken for a signal to pass on. */
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+	(void)sigprocmask(on ? SIG_UNBLOCK : SIG_BLOCK, &one, NULL);
+}
+
+/* T-38. Whoever closes a socket last waits for what it has still to send, as long as its SO_LINGER
+ * says; the process may have closed its own meanwhile. It is closed also if that is interrupted. */
+void koda_asked_close(int fd)
+{
+	koda_broker_wake(true);
+	(void)close(fd);
+	koda_broker_wake(false);
+}
+
+static void wake(int number)
+{
+	(void)number;
+}
+
+/* "/proc/self/fd/5" is about the process's own descriptor, not about ours: its number, or -1. */
+static int named_fd(const char *path)
 {
 	static const char own[] = "/proc/self/fd/";
+	const size_t len = sizeof(own) - 1;
 	char *end;
 	long number;
 
-	if (strncmp(path, own, sizeof(own) - 1) != 0)
-		return -ELOOP;
-	number = strtol(path + sizeof(own) - 1, &end, 10);
-	return *end || number < 0 || number > INT32_MAX ? -ELOOP
-							: koda_asked_fd(asked, (int)number);
+	if (strncmp(path, own, len) != 0 || path[len] < '0' || path[len] > '9')
+		return -1;
+	number = strtol(path + len, &end, 10);
+	return *end || number > INT32_MAX ? -1 : (int)number;
 }
 
 int koda_asked_open(const struct asked *asked, int dirfd, const char *path, bool follow)
 {
+	int named = follow ? named_fd(path) : -1;
 	int base = AT_FDCWD;
 	int fd;
 
+	if (named >= 0)
+		return koda_asked_fd(asked, named);
 	if (path[0] != '/' && dirfd == AT_FDCWD) {
 		char name[48];
 
@@ -109,8 +142,8 @@ int koda_asked_open(const struct asked *asked, int dirfd, const char *path, bool
 	fd = sys_openat2(base, path, O_PATH | (follow ? 0 : O_NOFOLLOW), RESOLVE_NO_MAGICLINKS);
 	fd = fd < 0 ? -errno : fd;
 	if (base >= 0)
-		(void)close(base);
-	return fd == -ELOOP && follow ? open_named_fd(asked, path) : fd;
+		koda_asked_close(base);
+	return fd;
 }
 
 static void answer(uint64_t id, long result)
@@ -197,11 +230,14 @@ static bool is_waiting(void)
 
 void koda_broker_start(const struct plan *plan, int notifications, const struct way_out *way)
 {
+	/* Calls are not taken up again after it. */
+	const struct sigaction waking = { .sa_handler = wake };
 	struct seccomp_notif_sizes sizes;
 	struct koda_op op;
 	size_t at = 0;
 
-	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
+	if (sigaction(SIGALRM, &waking, NULL) < 0 ||
+	    syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
 	    sizes.seccomp_notif > MESSAGE_MAX || sizes.seccomp_notif_resp > MESSAGE_MAX)
 		koda_stage2_fail("supervise system calls", "", errno);
 	broker.fd = notifications;
@@ -218,18 +254,19 @@ void koda_broker_start(const struct plan *plan, int notifications, const struct 
 		broker.grants = grants;
 		broker.grants[broker.count++] = op;
 	}
-	koda_connect_start(plan, way, answer);
+	koda_connect_start(plan);
+	koda_way_start(way, answer);
 }
 
 size_t koda_broker_wants(struct pollfd *polled, int *ret_ms)
 {
 	polled[0] = (struct pollfd){ .fd = broker.fd, .events = POLLIN };
-	return 1 + koda_connect_wants(polled + 1, ret_ms);
+	return 1 + koda_way_wants(polled + 1, ret_ms);
 }
 
 void koda_broker_step(void)
 {
-	koda_connect_step();
+	koda_way_step();
 	for (int i = 0; i < BATCH && is_waiting(); i++) {
 		union {
 			struct seccomp_notif notif;

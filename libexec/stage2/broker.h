@@ -11,6 +11,7 @@
 
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 /* Both with their NULs. */
@@ -48,10 +49,15 @@ struct asked {
 bool koda_asked_holds(const struct asked *asked);
 /* From the process's memory: 0, or a negative errno. */
 int koda_asked_copy(const struct asked *asked, uint64_t at, void *out, size_t len);
-/* A duplicate of one of its descriptors, or a negative errno. */
+/* A duplicate of one of its descriptors, or a negative errno. Ours may be the last when it is
+ * closed. */
 int koda_asked_fd(const struct asked *asked, int number);
+void koda_asked_close(int fd);
 /* A place (O_PATH) as the process names it, or a negative errno. */
 int koda_asked_open(const struct asked *asked, int dirfd, const char *path, bool follow);
+/* While it is on, no call waits for longer than a moment, if it can be interrupted at all. Other
+ * signals stay blocked. */
+void koda_broker_wake(bool on);
 /* Does some grant of this right cover the place that fd is open at? */
 bool koda_broker_may(int fd, uint64_t right);
 
@@ -59,11 +65,16 @@ bool koda_broker_may(int fd, uint64_t right);
 #define KODA_ASKED_LATER 1
 long koda_broker_connect(const struct asked *asked);
 long koda_broker_listen(const struct asked *asked);
-/* The connections that are not there yet. */
-void koda_connect_start(const struct plan *plan, const struct way_out *way,
-			void (*answer)(uint64_t id, long result));
-size_t koda_connect_wants(struct pollfd *polled, int *ret_ms);
-void koda_connect_step(void);
+void koda_connect_start(const struct plan *plan);
+/* Without waiting, whatever kind of socket it is: 0, or a negative errno. */
+int koda_connect_now(int fd, const void *address, socklen_t len);
+/* Connections to the proxy, and those that are not there yet. */
+void koda_way_start(const struct way_out *way, void (*answer)(uint64_t id, long result));
+/* Takes fd. */
+long koda_way_connect(const struct asked *asked, int fd, struct sockaddr_storage *address,
+		      socklen_t len);
+size_t koda_way_wants(struct pollfd *polled, int *ret_ms);
+void koda_way_step(void);
 /* Modes, owners and times of files. */
 long koda_broker_file(const struct asked *asked);
 

@@ -145,6 +145,6 @@ long koda_broker_file(const struct asked *asked)
 		return fd;
 	if (koda_broker_may(fd, SYS_LANDLOCK_WRITE_FILE) && koda_asked_holds(asked))
 		r = change(asked, fd);
-	(void)close(fd);
+	koda_asked_close(fd);
 	return r;
 }

@@ -127,6 +127,12 @@ os.utime("file", (1, 2))
 fd = os.open("file", os.O_RDONLY)
 os.fchmod(fd, 0o600)
 os.utime(fd, (3, 4))
+# By a link to a descriptor, whatever numbers init has in use.
+for number in range(3, 64):
+    if number != fd:
+        os.dup2(fd, number)
+    os.chmod("/proc/self/fd/%d" % number, 0o640)
+os.chmod("/proc/self/fd/50", 0o600)
 print(oct(os.stat("file").st_mode & 0o777), int(os.stat("file").st_mtime))'
 	[[ $output == '0o600 4' ]]
 }

@@ -16,8 +16,8 @@ teardown() {
 	end_background
 }
 
-# A host that counts its connections in the file "hits" and answers GET; sets port, and tls, where it
-# does the same by TLS.
+# A host that counts its connections in the file "hits" and answers GET, says back what follows the
+# line "echo", and reads nothing after "hold"; sets port, and tls, where it does the same by TLS.
 start_origin() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=origin \
 		-keyout "$BATS_TEST_TMPDIR/key" -out "$BATS_TEST_TMPDIR/cert" 2>/dev/null
@@ -27,7 +27,12 @@ start_origin() {
 		    def handle(self):
 		        with open(sys.argv[2] + "/hits", "a") as f:
 		            f.write("hit\n")
-		        if self.rfile.readline().startswith(b"GET"):
+		        line = self.rfile.readline()
+		        if line == b"hold\n":
+		            time.sleep(100)
+		        while line == b"echo\n" and (said := self.rfile.read1()):
+		            self.wfile.write(said)
+		        if line.startswith(b"GET"):
 		            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\norigin\n")
 		class Server(socketserver.ThreadingTCPServer):
 		    daemon_threads = True
@@ -268,6 +273,83 @@ for how in ("option", "message"):
     look(how, connect)'
 	echo "$output"
 	[[ $output == $'option seen\nmessage seen' ]]
+}
+
+@test "a connection begins with the token, and has it once" {
+	start_origin
+	python '
+import errno, socket, sys
+def connect(s):
+    return errno.errorcode.get(s.connect_ex(("127.0.0.1", 3128)), "connected")
+def hear(s, last):
+    heard = b""
+    while not heard.endswith(last) and (more := s.recv(4096)):
+        heard += more
+    return heard.decode()
+for timeout in None, 0:
+    s = socket.socket()
+    s.settimeout(timeout)
+    print(connect(s))
+    s.settimeout(20)
+    s.sendall(b"CONNECT 127.0.0.1:%s HTTP/1.0\r\n\r\n" % sys.argv[1].encode())
+    hear(s, b"\r\n\r\n")
+    s.sendall(b"echo\n")
+    s.settimeout(timeout)
+    print(connect(s), connect(s))
+    s.settimeout(20)
+    s.sendall(b"end\n")
+    print(hear(s, b"end\n"), end="")' "$port"
+	echo "$output"
+	[[ $output == $'connected\nEISCONN EISCONN\nend\nconnected\nEISCONN EISCONN\nend' ]]
+}
+
+# A socket that has something to send waits when it is closed, if it was told to, and so does one in
+# which it is on its way to somebody. Once its flags show that init holds it, the command closes its own.
+@test "init does not wait for what a socket has still to send" {
+	start_origin
+	python '
+import ctypes, fcntl, os, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None)
+nobody = struct.pack("=H", 1) + b"\0koda-t37-nobody"
+def full():
+    s = socket.socket()
+    s.connect(("127.0.0.1", 3128))
+    s.sendall(b"CONNECT 127.0.0.1:%s HTTP/1.0\r\n\r\n" % sys.argv[1].encode())
+    s.recv(1000)
+    s.sendall(b"hold\n")
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3))
+    s.settimeout(0.2)
+    try:
+        while True: s.send(bytes(65536))
+    except TimeoutError:
+        return s
+def close(s):
+    began = time.monotonic()
+    s.close()
+    return time.monotonic() - began
+def ask(number, end):
+    while time.monotonic() < end and libc.connect(number, nobody, len(nobody)) < 0: pass
+def give(number, end):
+    while time.monotonic() < end and not fcntl.fcntl(number, fcntl.F_GETFL) & os.O_NONBLOCK: pass
+    os.close(number)
+print("twin", close(full()) > 2, flush=True)
+worst = 0
+for _ in range(8):
+    ours, carrier = socket.socketpair()
+    with full() as s:
+        socket.send_fds(ours, [b"x"], [s.fileno()])
+    ours.close()
+    work = carrier.detach(), time.monotonic() + 0.1
+    for each in ask, give:
+        threading.Thread(target=each, args=work, daemon=True).start()
+    time.sleep(0.15)
+    began = time.monotonic()
+    os.chmod("file", 0o640)
+    worst = max(worst, time.monotonic() - began)
+print("waited" if worst > 1.5 else "went on", flush=True)
+os._exit(0)' "$port"
+	echo "$output"
+	[[ $output == $'twin True\nwent on' ]]
 }
 
 @test "senseless and vanishing callers leave init as it was" {
