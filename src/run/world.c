@@ -21,9 +21,6 @@
 /* Directories looked at in one scan; more than this is told, not skipped. */
 #define SCAN_MAX 200000
 
-/* File systems go by a clock that may be so far behind. */
-#define CLOCK_GRAIN_NS 100000000
-
 /* Read-only and empty, or just "." as in a commondir that leads nowhere else. So is what has gone
  * since it was looked at: the placeholder of a run that has just ended. */
 static bool is_neutral(const char *path, const struct stat *st)
@@ -324,14 +321,11 @@ int koda_world_scan(const char *root, unsigned int depth, const struct koda_foun
 	koda_auto_set struct koda_set known = KODA_SET_INIT((size_t)256 << 20);
 	struct queue queue = { .dirs = KODA_STRV_INIT };
 	unsigned int level = 0;
-	int r = koda_strv_add(&queue.dirs, root, err);
+	/* The clock that file systems go by. */
+	int r = clock_gettime(CLOCK_REALTIME_COARSE, &queue.since) < 0
+			? koda_fail(err, KODA_E_SYS, errno, "cannot read the clock")
+			: koda_strv_add(&queue.dirs, root, err);
 
-	(void)clock_gettime(CLOCK_REALTIME, &queue.since);
-	queue.since.tv_nsec -= CLOCK_GRAIN_NS;
-	if (queue.since.tv_nsec < 0) {
-		queue.since.tv_sec--;
-		queue.since.tv_nsec += 1000000000;
-	}
 	queue.level_end = queue.dirs.len;
 	while (r == KODA_OK && queue.next < queue.dirs.len) {
 		if (queue.next == queue.level_end) {
