@@ -86,40 +86,6 @@ static int lock_parent(const struct hold *hold)
 	return fd;
 }
 
-/* A further name for a node that is already there costs less than another node. */
-static int create_node(const struct hold *hold)
-{
-	for (const struct hold *before = hold; before-- > holds;) {
-		if (before->parent != hold->parent || before->op.kind != KODA_OP_HOLD)
-			continue;
-		if (linkat(hold->parent, before->name, hold->parent, hold->name, 0) == 0)
-			return 0;
-		if (errno == EEXIST)
-			return -1;
-	}
-	return mknodat(hold->parent, hold->name, KODA_HOLD_NODE, 0);
-}
-
-static int create(const struct hold *hold)
-{
-	int fd;
-	ssize_t n;
-
-	if (hold->op.kind == KODA_OP_HOLD)
-		return create_node(hold);
-	fd = openat(hold->parent, hold->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0444);
-	if (fd < 0)
-		return -1;
-	n = write(fd, hold->op.text2.ptr, hold->op.text2.len);
-	(void)close(fd);
-	if (n == (ssize_t)hold->op.text2.len)
-		return 0;
-	(void)unlinkat(hold->parent, hold->name, 0);
-	errno = ENOSPC;
-	return -1;
-}
-
 /* Is what is there what this run would have made? Another run may still be writing it. */
 static bool is_placeholder(const struct hold *hold)
 {
@@ -141,6 +107,61 @@ static bool is_placeholder(const struct hold *hold)
 	n = read(fd, contents, sizeof(contents));
 	(void)close(fd);
 	return n >= 0 && (size_t)n <= len && memcmp(contents, hold->op.text2.ptr, (size_t)n) == 0;
+}
+
+/* Of the same directory only: whoever can exchange the one can also make the other. */
+static bool is_alike(const struct hold *a, const struct hold *b)
+{
+	return a->parent == b->parent && a->op.kind == b->op.kind &&
+	       a->op.text2.len == b->op.text2.len &&
+	       memcmp(a->op.text2.ptr, b->op.text2.ptr, a->op.text2.len) == 0;
+}
+
+/* A further name for what is already there. Another inode costs more, and on ext4 more with every
+ * one that was removed in the last minutes: those are passed over one by one. */
+static int create_name(const struct hold *hold)
+{
+	for (const struct hold *before = hold; before-- > holds;) {
+		if (!is_alike(before, hold))
+			continue;
+		if (linkat(before->parent, before->name, hold->parent, hold->name, 0) == 0) {
+			if (is_placeholder(hold))
+				return 0;
+			(void)unlinkat(hold->parent, hold->name, 0);
+			errno = EEXIST; /* in its place */
+		}
+		if (errno == EEXIST)
+			return -1;
+	}
+	errno = ENOENT;
+	return -1;
+}
+
+static int create_file(const struct hold *hold)
+{
+	ssize_t n;
+	int fd = openat(hold->parent, hold->name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, hold->op.text2.ptr, hold->op.text2.len);
+	(void)close(fd);
+	if (n == (ssize_t)hold->op.text2.len)
+		return 0;
+	(void)unlinkat(hold->parent, hold->name, 0);
+	errno = ENOSPC;
+	return -1;
+}
+
+static int create(const struct hold *hold)
+{
+	if (create_name(hold) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return -1;
+	return hold->op.kind == KODA_OP_HOLD ? mknodat(hold->parent, hold->name, KODA_HOLD_NODE, 0)
+					     : create_file(hold);
 }
 
 static void hold_one(struct hold *hold)

@@ -19,6 +19,7 @@
 #include "run/gap.h"
 #include "run/search.h"
 #include "run/site.h"
+#include "wire/hold.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,6 +63,12 @@ static bool is_sample(const char *dir, const char *name)
 	return dot && strcmp(dot, ".sample") == 0 && strcmp(dir, "hooks") == 0;
 }
 
+/* The placeholders of another run have names of each other; all of them are protected. */
+static bool has_names(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink > 1 && !koda_hold_is_file(st);
+}
+
 bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 {
 	koda_auto_fd int fd = -1;
@@ -70,10 +77,8 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 	bool shared = false;
 	struct stat inner;
 
-	if (S_ISREG(st->st_mode))
-		return st->st_nlink > 1;
 	if (!S_ISDIR(st->st_mode))
-		return false;
+		return has_names(st);
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
 		return false;
@@ -86,7 +91,7 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 		shared = (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) &&
 			 !is_sample(name, entry->d_name) &&
 			 fstatat(dirfd(stream), entry->d_name, &inner, AT_SYMLINK_NOFOLLOW) == 0 &&
-			 S_ISREG(inner.st_mode) && inner.st_nlink > 1;
+			 has_names(&inner);
 	(void)closedir(stream);
 	return shared;
 }
@@ -187,7 +192,7 @@ static int see_protected(struct finder *f, const char *path, struct koda_error *
 	struct stat st;
 	int r = KODA_OK;
 
-	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+	if (lstat(path, &st) < 0 || !has_names(&st))
 		return KODA_OK;
 	file = find_file(f, st.st_dev, st.st_ino);
 	if (!file) {

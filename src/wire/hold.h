@@ -17,4 +17,10 @@ static inline bool koda_hold_is_node(mode_t mode)
 	return S_ISSOCK(mode) && (mode & 07777) == 0;
 }
 
+/* The file that stands in a git directory, unless that has contents, may have many names. */
+static inline bool koda_hold_is_file(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && (st->st_mode & 07777) == 0444 && st->st_size == 0;
+}
+
 #endif
