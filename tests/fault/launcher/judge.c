@@ -220,11 +220,12 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 {
 	int code = WIFEXITED(result->status) ? WEXITSTATUS(result->status) : -1;
 
-	/* The launcher was started once more, because a socket of the host went away, or bubblewrap
-	 * was: who ran then is nobody we know. */
+	/* The launcher was started once more, because a socket of the host went away, also while
+	 * bubblewrap was failing, or bubblewrap was: who ran then is nobody we know. */
 	if (code == 0 && strcmp(judge->got, judge->answers) == 0 &&
-	    (!result->fired || (judge->shape == TRACE_BWRAP &&
-				calls_are_dispensable(judge->shape, fault, result->fired_nr))))
+	    (!result->fired ||
+	     (judge->shape == TRACE_BWRAP &&
+	      (fault->error == 0 || calls_are_dispensable(judge->shape, fault, result->fired_nr)))))
 		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_RUNNER)
 		return WIFSIGNALED(result->status) ? NULL : "the runner was not killed";
