@@ -4,6 +4,7 @@
 #include "sys.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -14,11 +15,27 @@
 static dev_t own_devices[4096]; /* file systems made here, in which mount points may be created */
 static size_t own_count;
 
+/* Whoever reads beside us, as the process that makes the network does, keeps the mount busy while
+ * it notes the time of that. */
+#define BUSY_TRIES 1000 /* of a millisecond */
+
+int koda_tree_change(int fd, const char *path, unsigned int flags, struct mount_attr *attr)
+{
+	int r;
+
+	for (int tries = 0; (r = sys_mount_setattr(fd, path, flags, attr)) < 0; tries++) {
+		if (errno != EBUSY || tries == BUSY_TRIES)
+			break;
+		(void)poll(NULL, 0, 1);
+	}
+	return r;
+}
+
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name)
 {
 	struct mount_attr attr = { .attr_set = set, .propagation = MS_PRIVATE };
 
-	if (sys_mount_setattr(fd, path, flags, &attr) < 0)
+	if (koda_tree_change(fd, path, flags, &attr) < 0)
 		koda_stage2_fail("make a mount read-only", name, errno);
 }
 

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+struct mount_attr;
+
 /* The object at path, by a walk that follows no link; -1 with errno. */
 int koda_tree_open(const char *path);
 
@@ -25,6 +27,9 @@ void koda_tree_remember(int tree, const char *path);
  * mode or a file, but only in file systems made here. -1 with errno. */
 int koda_tree_target(const char *path, bool is_dir, mode_t mode);
 
+/* Changes the mount, or all from there on, at fd and path: as the call does, but waits while one is
+ * busy. */
+int koda_tree_change(int fd, const char *path, unsigned int flags, struct mount_attr *attr);
 /* Adds attributes to the mount at fd and path. */
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name);
 

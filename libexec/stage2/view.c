@@ -255,7 +255,7 @@ static void close_own_trees(const struct plan *plan)
 /* Changes every mount of the view at once. */
 static void set_all(struct mount_attr attr)
 {
-	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
+	if (koda_tree_change(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
 		koda_stage2_fail("change the view as a whole", "/", errno);
 }
 

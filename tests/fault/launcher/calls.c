@@ -106,6 +106,7 @@ static const struct dispensable {
 	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_wait4, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
+	{ TRACE_INIT, SYS_mount_setattr, EBUSY, "it is asked again" },
 	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
