@@ -9,10 +9,15 @@
 #include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+/* Two seconds. */
+#define KEYRING_WAIT_MS 5
+#define KEYRING_TRIES   400
 
 void koda_lock_limits(const struct plan *plan)
 {
@@ -56,6 +61,19 @@ void koda_lock_bounding_set(void)
 		koda_stage2_fail("drop a capability", "", errno);
 }
 
+/* A kernel without keyrings has none to leave. A user may have some hundred of them, and the kernel
+ * frees those of runs that have ended when it comes to it. */
+static void leave_keyring(void)
+{
+	for (int tries = 0; syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0; tries++) {
+		if (errno == ENOSYS)
+			return;
+		if (errno != EDQUOT || tries == KEYRING_TRIES)
+			koda_stage2_fail("leave the session keyring", "", errno);
+		(void)poll(NULL, 0, KEYRING_WAIT_MS);
+	}
+}
+
 void koda_lock_privileges(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -68,9 +86,7 @@ void koda_lock_privileges(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		koda_stage2_fail("no_new_privs did not take", "", errno);
-	/* A kernel without keyrings has none to leave. */
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		koda_stage2_fail("leave the session keyring", "", errno);
+	leave_keyring();
 }
 
 /* The rights and scopes that the kernel's Landlock knows; bits it does not know are dropped from
