@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* T-36. Rules to Landlock grants, over a file system that exists only in a table; and on random
  * ones compared with the verdicts, as the kernel would read the grants. */
-#include "koda_test.h"
+#include "../lib/given.h"
 
 #include "base/buf.h"
 #include "plan/plan.h"
@@ -12,33 +12,10 @@
 
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-/* "d path", "l path" (a link), "f path" or "c path" (a directory that is closed to us, with what is
- * below it); what is not listed does not exist. */
-struct given {
-	const char *const *things;
-};
-
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
 {
-	const struct given *given = ctx;
-
 	(void)err;
-	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
-	if (strcmp(path, "/") == 0)
-		ret_look->thing = KODA_THING_DIR;
-	for (const char *const *thing = given->things; *thing; thing++) {
-		const char *name = *thing + 2;
-		char kind = (*thing)[0];
-
-		if (strcmp(name, path) == 0)
-			ret_look->thing = kind == 'd' || kind == 'c' ? KODA_THING_DIR
-					  : kind == 'l'              ? KODA_THING_LINK
-								     : KODA_THING_OTHER;
-		else if (kind == 'c' && strncmp(name, path, strlen(name)) == 0)
-			ret_look->closed = path[strlen(name)] == '/';
-	}
-	if (ret_look->thing != KODA_THING_MISSING)
-		ret_look->ino = strlen(path);
+	given_look(ctx, path, strcmp(path, "/") == 0, ret_look);
 	return KODA_OK;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules to mounts, over a file system that exists only in a table: T-11 anchors, masks, veils,
  * holes, pins, placeholders, and the order of it all. */
-#include "koda_test.h"
+#include "../lib/given.h"
 
 #include "base/buf.h"
 #include "plan/plan.h"
@@ -10,13 +10,7 @@
 #define HOME "/home/u"
 #define ROOT "/home/u/p"
 
-/* "d path", "l path" (a link), "f path" or "c path" (a directory that is closed to us, with what is
- * below it); what is not listed does not exist. Directories above ROOT are there without being
- * listed. */
-struct given {
-	const char *const *things;
-};
-
+/* Directories above ROOT are there without being listed. */
 static bool is_above_root(const char *path)
 {
 	size_t len = strlen(path);
@@ -27,24 +21,8 @@ static bool is_above_root(const char *path)
 
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
 {
-	const struct given *given = ctx;
-
 	(void)err;
-	*ret_look = (struct koda_look){ .thing = is_above_root(path) ? KODA_THING_DIR
-								     : KODA_THING_MISSING };
-	for (const char *const *thing = given->things; *thing; thing++) {
-		const char *name = *thing + 2;
-		char kind = (*thing)[0];
-
-		if (strcmp(name, path) == 0)
-			ret_look->thing = kind == 'd' || kind == 'c' ? KODA_THING_DIR
-					  : kind == 'l'              ? KODA_THING_LINK
-								     : KODA_THING_OTHER;
-		else if (kind == 'c' && strncmp(name, path, strlen(name)) == 0)
-			ret_look->closed = path[strlen(name)] == '/';
-	}
-	if (ret_look->thing != KODA_THING_MISSING)
-		ret_look->ino = strlen(path);
+	given_look(ctx, path, is_above_root(path), ret_look);
 	return KODA_OK;
 }
 
