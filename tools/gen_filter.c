@@ -5,22 +5,26 @@
  *
  * The filter is a block list with an upper bound: what is newer than the calls reviewed here does
  * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM. Of
- * ioctl, which is many calls in one, it is an allow list.
+ * calls that are many in one it is an allow list (filter_head.c).
  */
+#include "filter_head.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +40,6 @@ static const char *const absent[] = { "clone3", "io_uring_setup", "io_uring_ente
 
 static const char *const refused[] = {
 	/* other processes, other memory */
-	"ptrace",
 	"process_vm_readv",
 	"process_vm_writev",
 	"kcmp",
@@ -96,32 +99,6 @@ static const char *const refused[] = {
 	"modify_ldt",
 };
 
-/* Requests to devices and file systems are an allow list: by a directory that is only open for
- * reading some do what other calls do by path. A snapshot of Btrfs has all files of its source,
- * uncovered, and appears where Landlock lets nothing be made; bcachefs and OCFS2 have the same,
- * others change layout, generation or encryption, and new ones come with every kernel. Devices are
- * Landlock's business besides. What is not listed looks as if this file system lacked it.
- *
- * Blocks that have nothing to do with files, or only tell: terminals (but see below) and what is
- * asked of any descriptor, sockets, blocks of a file, listeners of filters. Further requests of
- * sockets are for bridges and tunnels, and have the kernel load drivers for them. */
-#define BLOCK 0xffc0U
-static const unsigned int blocks[] = { TCGETS & BLOCK, FIOCLEX &BLOCK, 0x8900, 0x0000, 0x2100 };
-
-/* Of other blocks, by kind and number; the size differs from one architecture to the next. */
-static const unsigned int requests[] = {
-	FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC, FIONREAD, /* where these are no terminal's */
-	0x8946,                                         /* what a network device can do */
-	0x660b,  0x6601,   0x6602,                      /* extents; flags to be read and set */
-	0x6603,  0x7601,   0x6686,                      /* generation and verity, to be read */
-	0x581f,  0x5820,                                /* XFS and others: flags and project */
-	0x581e,  0x5838,   0x587c,  0x587e,             /* alignment, extents, geometry */
-	0x9409,  0x940d,   0x9436 /* Btrfs and others: clones of files, and duplicates */
-};
-
-#define BLOCKS   (sizeof(blocks) / sizeof(blocks[0]))
-#define REQUESTS (sizeof(requests) / sizeof(requests[0]))
-
 static void must(int r, const char *what)
 {
 	if (r < 0) {
@@ -174,6 +151,32 @@ static void refuse_families(scmp_filter_ctx ctx)
 			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
 			      SCMP_A2(SCMP_CMP_NE, 0)),
 	     "netlink");
+	/* A pair of another family is made as two sockets of it before it turns out that there are
+	 * none. */
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socketpair), 1,
+			      SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
+	     "socketpair");
+}
+
+/* Of IPv4 and IPv6 what is left is TCP, UDP and ICMP; the other families have no such numbers.
+ * Others (SCTP, DCCP, L2TP ...) have the kernel load drivers, and Landlock's rule for ports is not
+ * about them, multipath TCP included. */
+static void refuse_protocols(scmp_filter_ctx ctx)
+{
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
+			      SCMP_A2(SCMP_CMP_GT, IPPROTO_ICMPV6)),
+	     "protocols");
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
+			      SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_DCCP)),
+	     "DCCP");
+}
+
+/* The kernel takes these arguments as int: the low half. */
+static void refuse_value(scmp_filter_ctx ctx, int call, unsigned int arg, unsigned int value)
+{
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1,
+			      SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value)),
+	     "a value");
 }
 
 /* Typing into the terminal that started us, and pasting on a console. And line disciplines: a
@@ -184,42 +187,33 @@ static void refuse_terminal_controls(scmp_filter_ctx ctx)
 	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
-		     "ioctl");
+		refuse_value(ctx, SCMP_SYS(ioctl), 1, commands[i]);
 }
 
 /* Whoever writes to a file with a lease waits for its holder, up to 45 seconds; a lease needs no
  * more than a file that can be read. Delegations (1040) are the same of directories. */
 static void refuse_leases(scmp_filter_ctx ctx)
 {
-	static const unsigned int commands[] = { F_SETLEASE, 1040 };
-
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, commands[i])),
-		     "fcntl");
+	refuse_value(ctx, SCMP_SYS(fcntl), 1, F_SETLEASE);
+	refuse_value(ctx, SCMP_SYS(fcntl), 1, 1040);
 }
 
 /* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
- */
+ * It is also one of all the user's processes that can be seen. */
 static void protect_init(scmp_filter_ctx ctx)
 {
 	static const int calls[] = { SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
 				     SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr) };
-	static const int pairs[] = { SCMP_SYS(setpriority), SCMP_SYS(ioprio_set) };
 
 	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
 			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 1), SCMP_A2(SCMP_CMP_NE, 0)),
 	     "prlimit64");
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), calls[i], 1,
-				      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 1)),
-		     "scheduling");
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), pairs[i], 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, 1)),
-		     "priority");
+		refuse_value(ctx, calls[i], 0, 1);
+	refuse_value(ctx, SCMP_SYS(setpriority), 1, 1);
+	refuse_value(ctx, SCMP_SYS(setpriority), 0, PRIO_USER);
+	refuse_value(ctx, SCMP_SYS(ioprio_set), 1, 1);
+	refuse_value(ctx, SCMP_SYS(ioprio_set), 0, IOPRIO_WHO_USER);
 }
 
 /* The bits that make a program run as its owner or its group. */
@@ -273,55 +267,10 @@ static size_t read_back(int fd, void *buffer, size_t size)
 	return (size_t)n;
 }
 
-static bool is_in_a_block(unsigned int request)
-{
-	for (size_t i = 0; i < BLOCKS; i++)
-		if ((request & BLOCK) == blocks[i])
-			return true;
-	return false;
-}
-
-/* What comes before what libseccomp makes: jumps are relative, so nothing in that changes. What is
- * let pass here goes on there. */
-static size_t make_head(struct sock_filter *head)
-{
-	const struct sock_filter start[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST_UNKNOWN, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)SCMP_SYS(ioctl), 0, 0),
-	};
-	const struct sock_filter load =
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]));
-	size_t first;
-	size_t n = 0;
-
-	for (; n < sizeof(start) / sizeof(start[0]); n++)
-		head[n] = start[n];
-	first = n;
-	head[n++] = load;
-	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, BLOCK);
-	for (size_t i = 0; i < BLOCKS; i++)
-		head[n++] =
-			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, blocks[i], 0, 0);
-	head[n++] = load;
-	head[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xffff);
-	for (size_t i = 0; i < REQUESTS; i++)
-		if (!is_in_a_block(requests[i]))
-			head[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								 requests[i] & 0xffff, 0, 0);
-	head[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY);
-	head[first - 1].jf = (unsigned char)(n - first);
-	for (size_t i = first; i < n; i++)
-		if (BPF_CLASS(head[i].code) == BPF_JMP)
-			head[i].jt = (unsigned char)(n - i - 1);
-	return n;
-}
-
 static void write_program(FILE *out, const struct sock_filter *body, size_t count)
 {
-	struct sock_filter head[64];
-	const size_t head_count = make_head(head);
+	struct sock_filter head[FILTER_HEAD_MAX];
+	const size_t head_count = filter_head_make(head, FIRST_UNKNOWN);
 
 	fprintf(out, "static const struct sock_filter filter_program[] = {\n");
 	for (size_t i = 0; i < head_count + count; i++) {
@@ -336,16 +285,10 @@ static void write_listing(FILE *out, const char *text, size_t len)
 {
 	fprintf(out,
 		"static const char filter_listing[] =\n"
-		"\t\"# numbers from %d on: ENOSYS\\n\"\n"
-		"\t\"# ioctl: ENOTTY but for",
+		"\t\"# numbers from %d on: ENOSYS\\n\"\n",
 		FIRST_UNKNOWN);
-	for (size_t i = 0; i < BLOCKS; i++)
-		fprintf(out, " %04x-%04x", blocks[i], blocks[i] | (0xffffU & ~BLOCK));
-	fprintf(out, "\\n\"\n\t\"#        and requests");
-	for (size_t i = 0; i < REQUESTS; i++)
-		if (!is_in_a_block(requests[i]))
-			fprintf(out, " %04x", requests[i] & 0xffff);
-	fprintf(out, "\\n\"\n\t\"");
+	filter_head_list(out);
+	fprintf(out, "\t\"");
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\n')
 			fprintf(out, "\\n\"\n\t\"");
@@ -377,6 +320,7 @@ int main(int argc, char **argv)
 		refuse_call(ctx, refused[i], EPERM);
 	refuse_namespaces(ctx);
 	refuse_families(ctx);
+	refuse_protocols(ctx);
 	protect_init(ctx);
 	refuse_terminal_controls(ctx);
 	refuse_leases(ctx);
