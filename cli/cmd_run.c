@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum {
+	EXIT_OUTPUT_LOST = 1, /* what the command itself would have had to say */
 	EXIT_WALL_TIME = 124,
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
@@ -86,9 +88,10 @@ static int check_approval(const struct koda_policy *policy, const struct request
 	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
 }
 
-/* What the runner itself has to say at the end, one line each. */
-static void remark(const char *format, ...) KODA_PRINTF(1, 2);
-static void remark(const char *format, ...)
+/* What the runner itself has to say at the end, one line each. in_line: the command has left one
+ * unfinished. */
+static void remark(bool in_line, const char *format, ...) KODA_PRINTF(2, 3);
+static void remark(bool in_line, const char *format, ...)
 {
 	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
 	char text[4096];
@@ -98,23 +101,40 @@ static void remark(const char *format, ...)
 	va_start(args, format);
 	len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (len >= 0 && koda_buf_addf(&line, CLI_PROGRAM ": ") == KODA_OK &&
+	if (len >= 0 &&
+	    koda_buf_addf(&line, "%s" CLI_PROGRAM ": ", in_line ? "\n" : "") == KODA_OK &&
 	    koda_cli_add_escaped(&line, koda_span_of(text)) == KODA_OK &&
 	    koda_buf_add(&line, "\n", 1) == KODA_OK)
 		(void)!koda_fd_write_all(STDERR_FILENO, line.ptr, line.len, NULL);
 }
 
-static void remark_limits(const struct koda_outcome *outcome)
+/* Whether the line that the command has left is still unfinished. */
+static bool remark_end(const struct koda_outcome *outcome, bool in_line)
 {
 	static const char *const texts[] = {
-		[KODA_CEILING_WALL_TIME] = "the wall time has passed; everything was ended",
+		[KODA_CEILING_WALL_TIME] =
+			"the wall time has passed (see --wall-time); everything was ended",
 		[KODA_CEILING_MEMORY] = "the memory limit was reached; everything was ended",
-		[KODA_CEILING_PROCESSES] = "the process limit was reached; everything was ended",
+		[KODA_CEILING_PROCESSES] = "the process limit was reached",
 	};
+	/* Where a control group counts them, starting one more has failed, and the rest went on. */
+	bool killed = outcome->end == KODA_END_SIGNAL && outcome->signal == SIGKILL;
+	char why[128];
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(texts); i++)
-		if (texts[i] && (outcome->limits & 1U << i))
-			remark("%s", texts[i]);
+		if (texts[i] && (outcome->limits & 1U << i)) {
+			remark(in_line, "%s%s", texts[i],
+			       i != KODA_CEILING_PROCESSES ? ""
+			       : killed                    ? "; everything was ended"
+							   : "; starting one more failed");
+			in_line = false;
+		}
+	if (outcome->output_errno) {
+		remark(in_line, "output was lost, it cannot be written: %s",
+		       strerror_r(outcome->output_errno, why, sizeof(why)));
+		in_line = false;
+	}
+	return in_line;
 }
 
 /* The exit status for an outcome, or an error for what must be told. */
@@ -125,19 +145,24 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 	const char *name = request->shell ? "sh" : request->argv[0];
 	char why[128];
 
-	remark_limits(outcome);
 	switch (outcome->end) {
 	case KODA_END_EXITED:
-		return outcome->code;
+		return outcome->code == 0 && outcome->output_errno ? EXIT_OUTPUT_LOST
+								   : outcome->code;
 	case KODA_END_SIGNAL:
 		return EXIT_SIGNAL_BASE + outcome->signal;
 	case KODA_END_TIMEOUT:
 		return EXIT_WALL_TIME;
 	case KODA_END_EXEC:
 		if (outcome->sys_errno == ENOENT)
-			remark("%.4000s: command not found", name);
+			remark(false, "%.4000s: command not found", name);
+		else if (outcome->sys_errno == ELIBACC)
+			remark(false,
+			       "%.4000s: cannot be executed: its interpreter or loader (first "
+			       "line, or ldd) was not found",
+			       name);
 		else
-			remark("%.4000s: cannot be executed: %s", name,
+			remark(false, "%.4000s: cannot be executed: %s", name,
 			       strerror_r(outcome->sys_errno, why, sizeof(why)));
 		return outcome->sys_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	case KODA_END_SETUP:
@@ -154,12 +179,29 @@ static int conclude(const struct koda_outcome *outcome, const struct request *re
 }
 
 /* After a command that failed, what it was denied; the model reads it. */
-static void print_violations(const struct koda_command *command)
+static void print_violations(const struct koda_command *command, bool in_line)
 {
 	koda_auto_free char *text = NULL;
+	const char *block;
 
-	if (koda_command_violations(command, &text, NULL) == KODA_OK && text[0])
-		(void)!koda_fd_write_all(STDERR_FILENO, text, strlen(text), NULL);
+	if (koda_command_violations(command, &text, NULL) < 0 || !text[0])
+		return;
+	block = text + (!in_line && text[0] == '\n');
+	(void)!koda_fd_write_all(STDERR_FILENO, block, strlen(block), NULL);
+}
+
+/* The block comes last, so that whoever looks for it finds it there. */
+static void tell_end(const struct koda_command *command, const struct request *request,
+		     const struct koda_outcome *outcome)
+{
+	/* What goes through a terminal is one stream. */
+	const struct koda_relay *errors =
+		&command->output[request->tty && isatty(STDERR_FILENO) ? 0 : 1];
+	bool in_line = remark_end(outcome, errors->total > 0 && errors->last != '\n');
+
+	if (outcome->end == KODA_END_SIGNAL || outcome->end == KODA_END_TIMEOUT ||
+	    (outcome->end == KODA_END_EXITED && outcome->code != 0))
+		print_violations(command, in_line);
 }
 
 static int run_command(struct koda_sandbox *sandbox, const struct koda_command_options *options,
@@ -174,9 +216,8 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 	koda_cli_catch_signals(command);
 	r = koda_command_wait(command, &outcome, err);
 	koda_cli_release_signals();
-	if (r == KODA_OK && (outcome.end == KODA_END_SIGNAL ||
-			     (outcome.end == KODA_END_EXITED && outcome.code != 0)))
-		print_violations(command);
+	if (r == KODA_OK)
+		tell_end(command, request, &outcome);
 	koda_command_free(command);
 	return r < 0 ? r : conclude(&outcome, request, err);
 }

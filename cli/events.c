@@ -125,8 +125,16 @@ static ssize_t write_part(int fd, const char *bytes, size_t len)
 	return write(fd, bytes, part);
 }
 
-/* Writes what waits, as far as the reader takes it; a reader that went away does not end the
- * command, there is nobody left to tell. */
+/* A reader that went away does not end the command, and there is nobody left to tell. Who wanted
+ * them in a file has no other way to know that some are missing. */
+static void give_up(struct cli_events *events, int sys_errno)
+{
+	if (sys_errno != EPIPE && sys_errno != ECONNRESET)
+		events->failed = sys_errno;
+	koda_fd_close(&events->fd);
+}
+
+/* Writes what waits, as far as the reader takes it. */
 static void write_waiting(struct cli_events *events)
 {
 	while (events->fd >= 0 && events->written < events->waiting.len) {
@@ -138,7 +146,7 @@ static void write_waiting(struct cli_events *events)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR)
-			koda_fd_close(&events->fd);
+			give_up(events, errno);
 	}
 	events->waiting.len = 0;
 	events->written = 0;
@@ -195,15 +203,20 @@ void koda_cli_events_refused(struct cli_events *events, int code)
 
 void koda_cli_events_clear(struct cli_events *events)
 {
-	char text[96];
+	char text[256];
+	char why[128];
 
 	finish_writing(events);
-	if (events->lost > 0) {
+	if (events->failed)
+		(void)snprintf(text, sizeof(text),
+			       CLI_PROGRAM ": events are lost, they cannot be written: %s\n",
+			       strerror_r(events->failed, why, sizeof(why)));
+	else if (events->lost > 0)
 		(void)snprintf(text, sizeof(text),
 			       CLI_PROGRAM ": %llu events are lost; their reader was too slow\n",
 			       (unsigned long long)events->lost);
+	if (events->failed || events->lost > 0)
 		(void)!koda_fd_write_all(STDERR_FILENO, text, strlen(text), NULL);
-	}
 	koda_buf_clear(&events->waiting);
 	koda_fd_close(&events->fd);
 }

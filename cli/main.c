@@ -56,6 +56,13 @@ static int unknown_command(const struct cli_call *group, const char *word, struc
 	char words[KODA_ARRAY_LEN(commands)][32];
 	const char *list[KODA_ARRAY_LEN(commands) + 1];
 
+	for (size_t i = 0; !group->name[0] && i < KODA_ARRAY_LEN(commands); i++) {
+		const char *space = strchr(commands[i].name, ' ');
+
+		if (space && strcmp(space + 1, word) == 0)
+			return koda_cli_usage(group, err, "unknown command '%s': it is '%s'", word,
+					      commands[i].name);
+	}
 	next_words(group->name, words, list);
 	return koda_cli_unknown(group, "command", word, list, err);
 }

@@ -37,7 +37,7 @@ void koda_cli_setup_clear(struct cli_setup *setup)
 typedef int number_parser(const char *text, uint64_t max, uint64_t *ret_value,
 			  struct koda_error *err);
 
-/* A number that is given again only counts if it is less. */
+/* A number that is given again only counts if it is less. min is 0, 1 or MEMORY_MIN. */
 static int take_number(struct cli_number *number, number_parser *parse, uint64_t min, uint64_t max,
 		       const char *arg, struct koda_error *err)
 {
@@ -45,8 +45,8 @@ static int take_number(struct cli_number *number, number_parser *parse, uint64_t
 	int r = parse(arg, max, &value, err);
 
 	if (r == KODA_OK && value < min)
-		r = koda_fail(err, KODA_E_INVALID, 0, "must be at least %llu",
-			      (unsigned long long)min);
+		r = koda_fail(err, KODA_E_INVALID, 0, "must be at least 1%s",
+			      min == MEMORY_MIN ? "M" : "");
 	if (r < 0)
 		return r;
 	if (!number->given || value < number->value)
@@ -246,6 +246,10 @@ static int deny_path(const char *path, enum koda_list list, struct koda_policy *
 		r = koda_path_resolve(absolute, &there, err);
 	if (r == KODA_OK)
 		r = koda_path_resolve(path, &resolved, err);
+	if (r == KODA_OK)
+		r = koda_site_check_seen(there, NULL, err);
+	if (r == KODA_OK)
+		r = koda_site_check_seen(resolved, NULL, err);
 	if (r == KODA_OK)
 		r = koda_policy_add(policy, list, absolute, strlen(absolute), err);
 	if (r == KODA_OK)

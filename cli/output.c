@@ -20,16 +20,7 @@ int koda_cli_print(const char *bytes, size_t len, struct koda_error *err)
 
 int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text)
 {
-	while (text.len) {
-		size_t n = koda_show_plain(text);
-		int r = n ? koda_buf_add(out, text.ptr, n)
-			  : koda_buf_addf(out, "\\x%02x", (unsigned char)text.ptr[0]);
-
-		if (r < 0)
-			return r;
-		text = koda_span_skip(text, n ? n : 1);
-	}
-	return KODA_OK;
+	return koda_show_text(out, text, "");
 }
 
 void koda_cli_blame(struct koda_error *err, const char *format, ...)

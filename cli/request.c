@@ -31,10 +31,16 @@ static int take_backend(struct request *request, const char *name, struct koda_e
 /* Where nothing starts, nothing is told either. */
 static int take_events(struct request *request, int option, const char *arg, struct koda_error *err)
 {
+	int r;
+
 	if (request->purpose == TO_LIST)
 		return KODA_OK;
-	return option == OPT_EVENTS ? koda_cli_events_file(&request->events, arg, err)
-				    : koda_cli_events_fd(&request->events, arg, err);
+	if (option != OPT_EVENTS)
+		return koda_cli_events_fd(&request->events, arg, err);
+	r = koda_cli_events_file(&request->events, arg, err);
+	/* It may be in the project, and what is told of a command is not the command's to change.
+	 */
+	return r < 0 ? r : koda_strv_add(&request->shape.deny_write, arg, err);
 }
 
 static int take_option(const struct cli_call *call, struct request *request, int option,

@@ -23,6 +23,7 @@ struct cli_events {
 	struct koda_buf waiting; /* for a reader that is slow */
 	size_t written;          /* of that */
 	uint64_t lost;           /* events that did not fit */
+	int failed;              /* errno: they cannot be written, but not for want of a reader */
 };
 
 /* What is kept for a slow reader, and what the last event may need beyond it. */

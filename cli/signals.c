@@ -6,7 +6,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <termios.h>
 #include <unistd.h>
+
+/* How long a command may go on after its terminal was closed. */
+#define HANGUP_SECS 5
 
 /* What a handler needs; set while a command is waited for. */
 static struct koda_command *volatile running;
@@ -31,6 +35,29 @@ static void pass_on(int number)
 	if (!running || koda_command_signal(running, number, NULL) < 0)
 		strike(number);
 	errno = saved;
+}
+
+/* A signal alone may mean something else to the command; a terminal that is gone does not. */
+static void end_without_terminal(int number)
+{
+	int saved = errno;
+	struct termios ignored;
+
+	(void)number;
+	if (running && tcgetattr(STDIN_FILENO, &ignored) < 0 && errno == EIO)
+		koda_command_kill(running);
+	errno = saved;
+}
+
+/* On a terminal there is no wall time: who sits there ends what takes too long. The alarm is caught
+ * only from here on, because one that comes earlier was set by whoever started us. */
+static void hang_up(int number)
+{
+	const struct sigaction action = { .sa_handler = end_without_terminal };
+
+	pass_on(number);
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)alarm(HANGUP_SECS);
 }
 
 static void resize(int number)
@@ -59,14 +86,18 @@ static void stop(int number)
 
 void koda_cli_catch_signals(struct koda_command *command)
 {
-	static const struct {
+	const struct {
 		int number;
 		void (*handler)(int);
 	} table[] = {
-		{ SIGHUP, pass_on },  { SIGINT, pass_on },
-		{ SIGQUIT, pass_on }, { SIGTERM, pass_on },
-		{ SIGUSR1, pass_on }, { SIGUSR2, pass_on },
-		{ SIGWINCH, resize }, { SIGTSTP, stop },
+		{ SIGHUP, isatty(0) && isatty(1) ? hang_up : pass_on },
+		{ SIGINT, pass_on },
+		{ SIGQUIT, pass_on },
+		{ SIGTERM, pass_on },
+		{ SIGUSR1, pass_on },
+		{ SIGUSR2, pass_on },
+		{ SIGWINCH, resize },
+		{ SIGTSTP, stop },
 		{ SIGPIPE, SIG_IGN }, /* a reader that goes away is not our end */
 	};
 

@@ -117,7 +117,8 @@ KODA_API KODA_CHECK int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64
  *   two commands to each other. It belongs to the caller's network: by it the command sees which
  *   interfaces the host has, and can take an abstract name there.
  * - memory files (memfd_create). Without F_SEAL_WRITE and F_SEAL_SHRINK the command may write to
- *   them, and cut them off, even if they were opened for reading.
+ *   them, and cut them off, even if they were opened for reading; without F_SEAL_GROW it may make
+ *   them larger, by memory that is not counted as its own and stays until the caller closes them.
  *
  * Everything else is refused, for it would be a way out: directories and O_PATH lead to other
  * files; files that have names, those of /proc and devices among them, can be opened again for more
@@ -170,15 +171,19 @@ struct koda_outcome {
 	enum koda_end end;
 	int code;
 	int signal;
-	int sys_errno;
+	int sys_errno; /* for KODA_END_EXEC; ELIBACC: what the program is to be run by is missing */
 	uint64_t output_bytes;   /* what the command wrote in all */
 	uint64_t output_dropped; /* of that, what was left out between head and tail */
 	unsigned int limits;     /* bit n: the limit that enum koda_ceiling calls n was reached */
 	struct koda_error setup; /* for KODA_END_SETUP: what failed */
+	/* If output was lost because stdio[1] or stdio[2] could not be written to, why (errno), and
+	 * 0 otherwise. A reader that went away is none of this. */
+	int output_errno;
 };
 
 /* Carries the streams until the command has ended or its wall time has passed, then ends whatever
- * it left behind. Fails: INVALID, SYS. */
+ * it left behind. The wall time holds also while nobody waits, and everything ends with the process
+ * that has started it, whatever that has forked. Fails: INVALID, SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
 /* The same for at most so long. Fails: TIMEOUT if the command still runs, and is to be waited for

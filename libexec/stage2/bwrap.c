@@ -197,6 +197,10 @@ void koda_bwrap_wait(void)
 	while (ending > 0 && waitpid(ending, NULL, 0) < 0 && errno == EINTR)
 		;
 	ending = 0;
+	/* Who was inside has become our child with its end, and has ended before. Not every machine
+	 * has somebody who would collect it. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 }
 
 /* Bubblewrap, and with it whatever it started. */
@@ -288,13 +292,12 @@ static bool pass(int pidfd, int bond, unsigned char number)
 }
 
 /* Until the lifeline or the first process inside ends, and that has. */
-static void watch(int pidfd, int bond)
+static void watch(struct started *started, int pidfd)
 {
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-
-	koda_guard_watch(pidfd, bond, pass);
-	while (poll(&ended, 1, -1) < 0 && errno == EINTR)
-		;
+	koda_guard_watch(pidfd, started->bond, pass);
+	/* Without its guardian bubblewrap ends by itself. */
+	if (!koda_guard_await(pidfd, KODA_GUARD_PATIENCE_MS))
+		started->pid = 0;
 }
 
 /* Before there is a plan. */
@@ -366,7 +369,7 @@ static bool guard(struct started *started, bool view)
 	go.cgroup = koda_cgroup_open(&plan, met.pid);
 	if (send(started->bond, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
 		return false;
-	watch(met.pidfd, started->bond);
+	watch(started, met.pidfd);
 	return true;
 }
 

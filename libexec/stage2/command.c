@@ -99,6 +99,15 @@ static void exec_file(const char *path, char *const argv[], char *const env[])
 	errno = ENOEXEC;
 }
 
+/* The kernel's word for a file that is there but names an interpreter, or a loader, that is not is
+ * the same as for one that is not there. */
+static int tell_apart(const char *path, int error)
+{
+	struct stat st;
+
+	return error == ENOENT && stat(path, &st) == 0 ? ELIBACC : error;
+}
+
 /* As a shell looks: every directory of PATH; a file that is there but cannot be executed is
  * remembered over one that is not there. */
 static _Noreturn void exec_search(const char *file, char *const argv[], char *const env[])
@@ -113,7 +122,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 		exec_failed(file, ENOENT);
 	if (strchr(file, '/')) {
 		exec_file(file, argv, env);
-		exec_failed(file, errno);
+		exec_failed(file, tell_apart(file, errno));
 	}
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
 		size_t len = strcspn(path, ":");
@@ -125,7 +134,7 @@ static _Noreturn void exec_search(const char *file, char *const argv[], char *co
 			/* An empty entry is the working directory. */
 			memcpy(full + len + (len > 0), file, name);
 			exec_file(full, argv, env);
-			error = errno;
+			error = tell_apart(full, errno);
 			/* A directory that cannot be searched is not a file that cannot be run. */
 			if (error != ENOENT && error != ENOTDIR && stat(full, &st) == 0)
 				best = error;
@@ -192,5 +201,8 @@ pid_t koda_command_start(const struct plan *plan)
 
 	if (pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);
+	/* It had our memory until then. What it ended with must not pass for a command's status. */
+	if (koda_failed)
+		_exit(KODA_STAGE2_FAILED);
 	return pid;
 }

@@ -169,6 +169,8 @@ static void reap(void)
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
 		note_end(pid, status);
+	if (!command.ended && koda_terminal_continue(command.pid, &status))
+		note_end(command.pid, status);
 	if (command.ended)
 		end_all(true);
 }
@@ -182,7 +184,7 @@ static void take_signal(int signals)
 	if (info.ssi_signo == SIGCHLD)
 		reap();
 	else
-		(void)kill(-command.pid, (int)info.ssi_signo);
+		koda_terminal_pass(command.pid, (int)info.ssi_signo);
 }
 
 /* A signal that would work on init itself; else the guardian is gone. */
@@ -192,7 +194,7 @@ static void obey(int guardian_fd)
 
 	if (read(guardian_fd, &number, 1) != 1)
 		end_all(false);
-	(void)kill(-command.pid, number);
+	koda_terminal_pass(command.pid, number);
 }
 
 static _Noreturn void serve(int signals, int guardian_fd)

@@ -86,7 +86,9 @@ static int lock_parent(const struct hold *hold)
 	return fd;
 }
 
-/* Is what is there what this run would have made? Another run may still be writing it. */
+/* Is what is there what this run would have made? Another run may still be writing it. What the
+ * planner of another run would take for somebody's file must not be taken for ours: that run holds
+ * no lock for it, and is protected by its being there. */
 static bool is_placeholder(const struct hold *hold)
 {
 	size_t len = hold->op.text2.len;
@@ -97,10 +99,16 @@ static bool is_placeholder(const struct hold *hold)
 
 	if (fstatat(hold->parent, hold->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+	/* The planner takes a node for nothing, wherever it is. */
+	if (koda_hold_is_node(st.st_mode))
+		return true;
 	if (hold->op.kind == KODA_OP_HOLD)
-		return koda_hold_is_node(st.st_mode);
-	if (!S_ISREG(st.st_mode) || (size_t)st.st_size > len || len >= sizeof(contents))
 		return false;
+	if (!koda_hold_is_file_mode(st.st_mode) || (size_t)st.st_size > len ||
+	    len >= sizeof(contents))
+		return false;
+	if (st.st_size == 0)
+		return true;
 	fd = openat(hold->parent, hold->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -113,6 +121,7 @@ static bool is_placeholder(const struct hold *hold)
 static bool is_alike(const struct hold *a, const struct hold *b)
 {
 	return a->parent == b->parent && a->op.kind == b->op.kind &&
+	       !((a->op.flags | b->op.flags) & KODA_OP_ALONE) &&
 	       a->op.text2.len == b->op.text2.len &&
 	       memcmp(a->op.text2.ptr, b->op.text2.ptr, a->op.text2.len) == 0;
 }
@@ -139,18 +148,22 @@ static int create_name(const struct hold *hold)
 
 static int create_file(const struct hold *hold)
 {
-	ssize_t n;
 	int fd = openat(hold->parent, hold->name,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, KODA_HOLD_FILE_MODE);
+	int failure = 0;
+	ssize_t n = -1;
 
 	if (fd < 0)
 		return -1;
-	n = write(fd, hold->op.text2.ptr, hold->op.text2.len);
+	if (fchmod(fd, KODA_HOLD_FILE_MODE) == 0)
+		n = write(fd, hold->op.text2.ptr, hold->op.text2.len);
+	if (n != (ssize_t)hold->op.text2.len)
+		failure = n < 0 ? errno : ENOSPC;
 	(void)close(fd);
-	if (n == (ssize_t)hold->op.text2.len)
+	if (failure == 0)
 		return 0;
 	(void)unlinkat(hold->parent, hold->name, 0);
-	errno = ENOSPC;
+	errno = failure;
 	return -1;
 }
 
@@ -205,13 +218,20 @@ void koda_hold_all(const struct plan *plan)
 	(void)umask(mask); /* the command's own */
 }
 
-/* Removes what is in the directory, if nobody else has it locked. Letting go of the shared lock
- * before asking for the exclusive one means that of several runs that end together, one always gets
- * it. */
-static bool undo_in(int parent, bool wait)
+/* What it takes to remove something from a directory of one's own. */
+#define OPEN_MODE 0300
+
+/* A command may have closed the directory. What is ours goes all the same, and the mode is as the
+ * command left it. False if it was open. */
+static bool open_parent(int parent, struct stat *ret_was)
 {
-	if (flock(parent, LOCK_UN) < 0 || flock(parent, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
-		return false;
+	return fstat(parent, ret_was) == 0 && ret_was->st_uid == geteuid() &&
+	       (ret_was->st_mode & OPEN_MODE) != OPEN_MODE &&
+	       fchmod(parent, (ret_was->st_mode & 07777) | OPEN_MODE) == 0;
+}
+
+static void remove_in(int parent)
+{
 	for (size_t i = hold_count; i-- > 0;) {
 		struct hold *hold = &holds[i];
 
@@ -221,6 +241,22 @@ static bool undo_in(int parent, bool wait)
 			(void)unlinkat(parent, hold->name, 0);
 		hold->made = false;
 	}
+}
+
+/* Removes what is in the directory, if nobody else has it locked. Letting go of the shared lock
+ * before asking for the exclusive one means that of several runs that end together, one always gets
+ * it. */
+static bool undo_in(int parent, bool wait)
+{
+	struct stat was;
+	bool opened;
+
+	if (flock(parent, LOCK_UN) < 0 || flock(parent, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+		return false;
+	opened = open_parent(parent, &was);
+	remove_in(parent);
+	if (opened)
+		(void)fchmod(parent, was.st_mode & 07777);
 	/* The descriptor may be shared with the process that stays. */
 	(void)flock(parent, LOCK_UN);
 	return true;

@@ -32,6 +32,8 @@ static void reap(pid_t command)
 		if (pid == command)
 			report_exit(status);
 	}
+	if (koda_terminal_continue(command, &status))
+		report_exit(status);
 }
 
 /* A signal that the guardian cannot send itself; else the guardian is gone. */
@@ -41,7 +43,7 @@ static void obey(pid_t command, int guardian_fd)
 
 	if (read(guardian_fd, &number, 1) != 1)
 		_exit(1);
-	(void)kill(-command, number);
+	koda_terminal_pass(command, number);
 }
 
 static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
@@ -62,7 +64,7 @@ static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 		if (info.ssi_signo == SIGCHLD)
 			reap(command);
 		else
-			(void)kill(-command, (int)info.ssi_signo);
+			koda_terminal_pass(command, (int)info.ssi_signo);
 	}
 }
 

@@ -179,9 +179,13 @@ static void check_op(const struct koda_op *op)
 	struct found found;
 
 	/* What we cannot reach, the command, which may do less, cannot either. */
-	if (fd < 0 && op->kind == KODA_OP_MASK &&
-	    (errno == EACCES || ((errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
-				 (op->flags & KODA_OP_FLEETING))))
+	if (fd < 0 && op->kind == KODA_OP_MASK && errno == EACCES) {
+		if (!koda_tree_is_shut(path))
+			differs(path);
+		return;
+	}
+	if (fd < 0 && op->kind == KODA_OP_MASK && (op->flags & KODA_OP_FLEETING) &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return;
 	if (fd < 0)
 		koda_stage2_fail("self-check: open", path, errno);
@@ -265,6 +269,8 @@ static void check_mount(const struct plan *plan, char *line)
 		return;
 	/* Out of reach, or covered by another: then it is no way to write. */
 	fd = koda_tree_open(field[4]);
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EACCES)
+		koda_stage2_fail("self-check: open", field[4], errno);
 	if (fd >= 0 && mount_number(fd, field[4]) == strtoull(field[0], NULL, 10))
 		differs(field[4]);
 	if (fd >= 0)

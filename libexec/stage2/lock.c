@@ -89,15 +89,14 @@ void koda_lock_privileges(void)
 	leave_keyring();
 }
 
-/* The rights and scopes that the kernel's Landlock knows; bits it does not know are dropped from
- * what is handled, and what remains is told by the clause table. */
-static struct sys_landlock_ruleset ruleset_for(long abi, uint64_t wanted_fs, bool deny_bind)
+/* All rights and scopes that both the kernel's Landlock and we know. What an older one lacks is
+ * told by the clauses. */
+static struct sys_landlock_ruleset ruleset_for(long abi, bool deny_bind)
 {
-	static const uint64_t fs_bits[] = { 0, 13, 14, 15, 15, 16 };
+	static const unsigned int fs_bits[] = { 0, 13, 14, 15, 15 };
 	struct sys_landlock_ruleset set = { 0 };
-	unsigned int bits = abi < 5 ? (unsigned int)fs_bits[abi] : 16;
 
-	set.handled_access_fs = wanted_fs & ((1ULL << bits) - 1);
+	set.handled_access_fs = (1ULL << (abi < 5 ? fs_bits[abi] : 16)) - 1;
 	if (abi >= 4 && deny_bind)
 		set.handled_access_net = SYS_LANDLOCK_NET_BIND;
 	/* Init connects; should a call find a way around the filter, there is nothing granted. */
@@ -244,7 +243,7 @@ int koda_lock_rules(const struct plan *plan)
 	while (koda_ops_next(plan->bytes, &at, &op))
 		if (op.kind == KODA_OP_NET)
 			deny_bind = op.n2 != 0;
-	set = ruleset_for(abi, ~0ULL, deny_bind);
+	set = ruleset_for(abi, deny_bind);
 	size = abi >= 6 ? sizeof(set) : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &set, size, 0);
 	if (ruleset < 0)

@@ -11,6 +11,7 @@
 #include "wire/report.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,11 +29,18 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
+/* T-87. How much later than the runner the guardian looks at the wall time. */
+#define WALL_GRACE_MS 1000
+
 bool koda_fenced;
-static pid_t guardian; /* a clone of it has another number, in its own namespace */
+bool koda_failed;
+static int runner = -1;  /* a pidfd; -1: unknown */
+static uint64_t wall_at; /* when the command has taken too long, in milliseconds; 0: never */
+static pid_t guardian;   /* a clone of it has another number, in its own namespace */
 
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
+	koda_failed = true;
 	(void)koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
 	if (getpid() == guardian) {
 		koda_cgroup_close();
@@ -72,6 +81,18 @@ static void tidy_descriptors(unsigned int last)
 		koda_stage2_fail("close descriptors", "", errno);
 }
 
+/* Placeholders and views take descriptors, the more the more repositories there are. Init inherits
+ * this; the command's limit is the plan's. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* running out later is reported anyway */
+	}
+}
+
 static pid_t start_init(int *ret_pidfd, int *ret_bond)
 {
 	int bond[2]; /* lets init go on; the guardian's end closes with it, and init notices */
@@ -101,24 +122,47 @@ static pid_t start_init(int *ret_pidfd, int *ret_bond)
 	return (pid_t)pid;
 }
 
+/* The time until one of two moments, for poll; 0: it never comes. */
+static int until_first(uint64_t now, uint64_t a, uint64_t b)
+{
+	uint64_t at = b == 0 || (a != 0 && a < b) ? a : b;
+
+	if (at == 0)
+		return -1;
+	return at <= now ? 0 : at - now > INT_MAX ? INT_MAX : (int)(at - now);
+}
+
 void koda_guard_watch(int pidfd, int bond, bool (*pass)(int pidfd, int bond, unsigned char number))
 {
+	/* A process that the runner has forked keeps the lifeline when the runner dies. */
 	struct pollfd polled[] = { { .fd = KODA_STAGE2_LIFE_FD, .events = POLLIN },
-				   { .fd = pidfd, .events = POLLIN } };
+				   { .fd = pidfd, .events = POLLIN },
+				   { .fd = runner, .events = POLLIN } };
+	uint64_t sweep_at = koda_remove_now() + KODA_SWEEP_AFTER_MS;
 
-	for (int ms = KODA_SWEEP_AFTER_MS;;) {
+	for (;;) {
 		unsigned char number = 0;
-		int n = poll(polled, 2, ms);
+		int n = poll(polled, 3, until_first(koda_remove_now(), sweep_at, wall_at));
 
 		if (n < 0 && errno != EINTR)
 			break;
+		if (polled[1].revents && n > 0)
+			return;
+		/* The runner is stopped, or waits for a terminal that takes nothing. */
+		if (wall_at != 0 && koda_remove_now() >= wall_at) {
+			(void)koda_report_send(KODA_REPORT_LIMIT, KODA_REPORT_LIMIT_WALL_TIME, 0,
+					       "", "");
+			break;
+		}
 		if (n == 0) {
 			koda_sweep_start();
-			ms = -1;
+			sweep_at = 0;
 			continue;
 		}
-		if (polled[1].revents)
-			return;
+		if (n < 0)
+			continue;
+		if (polled[2].revents)
+			break;
 		if (!polled[0].revents)
 			continue;
 		if (recv(KODA_STAGE2_LIFE_FD, &number, 1, 0) != 1)
@@ -145,13 +189,17 @@ bool koda_guard_pass(int pidfd, int bond, unsigned char number)
 /* The plan is being made while the namespaces are. False: there will be none. */
 bool koda_guardian_wait_for_plan(void)
 {
-	unsigned char message = KODA_LIFE_PLAN;
+	struct koda_life_plan message = { .word = KODA_LIFE_PLAN };
 	ssize_t n;
 
 	do {
-		n = recv(KODA_STAGE2_LIFE_FD, &message, 1, 0);
+		n = recv(KODA_STAGE2_LIFE_FD, &message, sizeof(message), 0);
 	} while (n < 0 && errno == EINTR);
-	return n == 1 && message == KODA_LIFE_PLAN;
+	if (n != (ssize_t)sizeof(message) || message.word != KODA_LIFE_PLAN)
+		return false;
+	if (message.wall_seconds != KODA_LIFE_FOREVER)
+		wall_at = koda_remove_now() + message.wall_seconds * 1000ULL + WALL_GRACE_MS;
+	return true;
 }
 
 /* From the plan to the end of the command. */
@@ -181,6 +229,7 @@ static void guard_native(void)
 {
 	int pidfd;
 	int bond;
+	int status = 0;
 	pid_t init = start_init(&pidfd, &bond);
 
 	/* The command's streams must end when the command does, not when we do. */
@@ -190,8 +239,12 @@ static void guard_native(void)
 		guard(init, pidfd, bond);
 	else
 		(void)kill(init, SIGKILL);
-	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
+	if (!koda_guard_await(pidfd, KODA_GUARD_PATIENCE_MS))
+		return;
+	while (waitpid(init, &status, 0) < 0 && errno == EINTR)
 		;
+	/* What init, or in it the command's process, could not set up the launcher could not. */
+	koda_failed = WIFEXITED(status) && WEXITSTATUS(status) == KODA_STAGE2_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -210,12 +263,18 @@ int main(int argc, char **argv)
 	tidy_descriptors(bwrap         ? KODA_BWRAP_ARGS_FD
 			 : koda_fenced ? KODA_STAGE2_FILTERS_FD
 				       : KODA_STAGE2_LIFE_FD);
+	/* It is nobody here if it is in another namespace of processes. */
+	runner = getppid() > 0 ? (int)syscall(SYS_pidfd_open, getppid(), 0) : -1;
+	if (getppid() > 0 && runner < 0)
+		koda_stage2_fail("hold on to the runner", "", errno);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
+	if (!koda_fenced)
+		raise_descriptor_limit();
 	if (koda_fenced)
 		koda_fence_guard();
 	else if (bwrap)
@@ -230,5 +289,5 @@ int main(int argc, char **argv)
 	koda_hold_undo();
 	koda_scratch_remove();
 	koda_bwrap_wait();
-	return 0;
+	return koda_failed ? KODA_STAGE2_FAILED : 0;
 }

@@ -6,7 +6,7 @@
  *   init      pid 1 of the new namespaces; builds the mount view, reaps, forwards signals, starts
  *   command   locks itself down, checks that it is locked down, becomes the command
  *
- * Nothing here returns an error: a op that fails is reported and ends everything (main.c).
+ * Nothing here returns an error: an op that fails is reported and ends everything (main.c).
  */
 #ifndef KODA_STAGE2_H
 #define KODA_STAGE2_H
@@ -23,6 +23,8 @@ struct plan {
 
 /* There are no namespaces (fence.c). */
 extern bool koda_fenced;
+/* Set-up has failed, and the runner was told why. */
+extern bool koda_failed;
 
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
@@ -47,6 +49,11 @@ struct plan koda_plan_load(int fd);
 /* The guardian's watch (main.c): each signal of the runner goes through pass, until that says no,
  * or the lifeline or the process of pidfd ends; that is dead or dying afterwards. */
 void koda_guard_watch(int pidfd, int bond, bool (*pass)(int pidfd, int bond, unsigned char number));
+/* Waits until the process of pidfd has ended, which was told to (await.c). If that takes longer,
+ * the calling process ends, and another one returns when it has come: false, and no process is its
+ * child, so that numbers of processes mean nothing any more. */
+#define KODA_GUARD_PATIENCE_MS 3000 /* the runner waits for five seconds */
+bool koda_guard_await(int pidfd, int patience_ms);
 /* To init, where that is ours. */
 bool koda_guard_pass(int pidfd, int bond, unsigned char number);
 
@@ -161,6 +168,12 @@ int koda_net_listen(const struct plan *plan);
  * place of its streams, the command takes control of it. */
 void koda_terminal_open(const struct plan *plan);
 void koda_terminal_control(const struct plan *plan);
+/* A signal of the runner's for the command; it may be meant to stop. */
+void koda_terminal_pass(pid_t command, int number);
+/* Where there is such a terminal nobody would continue a command that stops itself, as editors and
+ * shells do when they are told to, and nothing that is typed would end it: so init does. True if it
+ * has ended instead. */
+bool koda_terminal_continue(pid_t command, int *ret_status);
 
 /* Limits that init watches (watch.c): root's processes, which the kernel does not count, and the
  * memory of the tree. */

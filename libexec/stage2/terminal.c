@@ -11,9 +11,14 @@
 #include "wire/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
+
+static bool is_own;  /* there is one */
+static bool is_held; /* the runner has stopped the command */
 
 /* As the runner's terminal was. */
 static void set_state(int tty, const struct koda_terminal_state *state)
@@ -73,8 +78,27 @@ void koda_terminal_open(const struct plan *plan)
 {
 	struct koda_terminal_state state;
 
-	if (find_state(plan, &state))
+	is_own = find_state(plan, &state);
+	if (is_own)
 		open_terminal(&state);
+}
+
+void koda_terminal_pass(pid_t command, int number)
+{
+	if (number == SIGSTOP || number == SIGCONT)
+		is_held = number == SIGSTOP;
+	(void)kill(-command, number);
+}
+
+bool koda_terminal_continue(pid_t command, int *ret_status)
+{
+	/* Nobody else's stops are asked for: there could be any number of them. */
+	if (!is_own || is_held || waitpid(command, ret_status, WNOHANG | WUNTRACED) != command)
+		return false;
+	if (!WIFSTOPPED(*ret_status))
+		return true;
+	(void)kill(-command, SIGCONT);
+	return false;
 }
 
 void koda_terminal_control(const struct plan *plan)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #define NO_LINKS (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
@@ -19,6 +20,22 @@ static size_t own_count;
  * it notes the time of that. */
 #define BUSY_TRIES 1000 /* of a millisecond */
 
+/* T-27. What a mount says of itself; the numbers are those of the attributes. */
+#define READ_BACK (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
+static int check_change(int fd, const char *path, uint64_t set)
+{
+	struct statfs now;
+
+	if ((path[0] ? statfs(path, &now) : fstatfs(fd, &now)) < 0)
+		return -1;
+	if (set & READ_BACK & ~(uint64_t)now.f_flags) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	return 0;
+}
+
 int koda_tree_change(int fd, const char *path, unsigned int flags, struct mount_attr *attr)
 {
 	int r;
@@ -28,7 +45,7 @@ int koda_tree_change(int fd, const char *path, unsigned int flags, struct mount_
 			break;
 		(void)poll(NULL, 0, 1);
 	}
-	return r;
+	return r < 0 ? r : check_change(fd, path, attr->attr_set);
 }
 
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name)
@@ -45,24 +62,30 @@ int koda_tree_open(const char *path)
 	return sys_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW, NO_LINKS);
 }
 
-/* O_NOFOLLOW with RESOLVE_NO_SYMLINKS refuses a final link too; a pinned link is opened by its
- * parent. */
-static int open_link(const char *path)
+/* T-15. The privileges of a user namespace do not reach where the group is none of its own, so a
+ * directory that another command of the same user has closed for a moment keeps us out as well. */
+bool koda_tree_is_shut(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char parent[4096];
-	size_t len = (size_t)(slash - path);
-	int dir;
+	char above[4096];
+	size_t len = strlen(path);
+	struct stat st;
+	bool shut;
 	int fd;
 
-	memcpy(parent, path, len);
-	parent[len] = '\0';
-	dir = sys_openat2(AT_FDCWD, len ? parent : "/", O_PATH | O_DIRECTORY, NO_LINKS);
-	if (dir < 0)
-		return -1;
-	fd = openat(dir, slash + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	(void)close(dir);
-	return fd;
+	if (len >= sizeof(above))
+		return false;
+	memcpy(above, path, len + 1);
+	while ((fd = koda_tree_open(above)) < 0 && errno == EACCES && len > 1) {
+		while (len > 1 && above[len - 1] != '/')
+			len--;
+		len -= len > 1;
+		above[len] = '\0';
+	}
+	/* Who does not even tell whose it is, as a file system of another user, is not ours. */
+	shut = fd >= 0 && len < strlen(path) && (fstat(fd, &st) < 0 || st.st_uid != geteuid());
+	if (fd >= 0)
+		(void)close(fd);
+	return shut;
 }
 
 int koda_tree_clone(const struct koda_op *op)
@@ -70,9 +93,7 @@ int koda_tree_clone(const struct koda_op *op)
 	const char *path = op->text1.ptr;
 	bool is_link = op->kind == KODA_OP_PIN;
 	bool late = op->flags & KODA_OP_LATE;
-	int fd = is_link ? open_link(path)
-		 : late  ? koda_tree_target(path, true, 0755)
-			 : koda_tree_open(path);
+	int fd = late ? koda_tree_target(path, true, 0755) : koda_tree_open(path);
 	unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH;
 	struct stat st;
 	int tree;
@@ -226,7 +247,7 @@ void koda_tree_attach(int tree, const char *path, bool is_dir, mode_t mode)
 
 void koda_tree_attach_link(int tree, const char *path)
 {
-	int target = open_link(path);
+	int target = koda_tree_open(path);
 
 	if (target < 0 || sys_move_mount(tree, target) < 0)
 		koda_stage2_fail("pin the link", path, errno);

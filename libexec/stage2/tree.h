@@ -9,8 +9,11 @@
 
 struct mount_attr;
 
-/* The object at path, by a walk that follows no link; -1 with errno. */
+/* The object at path, by a walk that follows no link; -1 with errno. A link at its end is the
+ * object itself. */
 int koda_tree_open(const char *path);
+/* Is the way to path, which is out of our reach, one that no command can open either? */
+bool koda_tree_is_shut(const char *path);
 
 /* The tree at the op's path, read-only for the kinds that are; it must still be the object that
  * was planned. */
@@ -28,7 +31,7 @@ void koda_tree_remember(int tree, const char *path);
 int koda_tree_target(const char *path, bool is_dir, mode_t mode);
 
 /* Changes the mount, or all from there on, at fd and path: as the call does, but waits while one is
- * busy. */
+ * busy, and fails unless the mount says the same afterwards. */
 int koda_tree_change(int fd, const char *path, unsigned int flags, struct mount_attr *attr);
 /* Adds attributes to the mount at fd and path. */
 void koda_tree_set(int fd, const char *path, unsigned int flags, uint64_t set, const char *name);

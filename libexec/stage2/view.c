@@ -23,29 +23,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 /* A mask has to come from somewhere: a small tmpfs with an empty directory and an empty file,
  * attached where the sandbox's /proc will cover it. */
 #define MASK_AT "/proc"
+/* Others may replace what is to be hidden, but not for ever. */
+#define MASK_TRIES 16
 
 /* Can be walked through, cannot be listed. */
 #define VEIL_MODE 0111
 
 /* One entry per op, in the plan's order; -1 where a op needs no tree. */
 static int *trees;
-
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit); /* running out later is reported anyway */
-	}
-}
 
 /* Writable trees are cloned while the view is still writable, the others once it is read-only, and
  * so are what they are to be without another call. */
@@ -140,21 +131,27 @@ static void attach_masks(const struct plan *plan)
 	(void)close(tree);
 }
 
-static void apply_mask(const struct koda_op *op)
+/* Hides what is at the path. False if it was taken away after it was opened: then there may be
+ * another by now. */
+static bool try_mask(const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
 	bool late = op->flags & KODA_OP_LATE;
 	int target = late ? koda_tree_target(path, true, 0755) : koda_tree_open(path);
+	bool gone;
 	int tree;
 
-	/* What is out of our reach, with more privileges than the command has, is out of its reach.
-	 */
-	if (target < 0 && errno == EACCES)
-		return;
+	/* What is out of our reach, with more privileges than the command has, is out of its reach,
+	 * if that lasts. */
+	if (target < 0 && errno == EACCES) {
+		if (!koda_tree_is_shut(path))
+			koda_stage2_fail("the way to what is to be hidden is closed", path, EAGAIN);
+		return true;
+	}
 	/* In a copy of a cache the way there may have become something else. */
 	if (target < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
 	    (op->flags & KODA_OP_FLEETING))
-		return;
+		return true;
 	if (target < 0)
 		koda_stage2_fail("open what is to be hidden", path, errno);
 	tree = sys_open_tree(AT_FDCWD,
@@ -163,12 +160,21 @@ static void apply_mask(const struct koda_op *op)
 	if (tree < 0)
 		koda_stage2_fail("clone a mask for", path, errno);
 	koda_tree_set(tree, "", AT_EMPTY_PATH, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, path);
-	/* What has gone meanwhile cannot be reached either. */
-	if (sys_move_mount(tree, target) < 0 &&
-	    !(errno == ENOENT && (op->flags & KODA_OP_FLEETING)))
+	gone = sys_move_mount(tree, target) < 0;
+	if (gone && errno != ENOENT)
 		koda_stage2_fail("hide", path, errno);
 	(void)close(tree);
 	(void)close(target);
+	return !gone;
+}
+
+static void apply_mask(const struct koda_op *op)
+{
+	int tries = 0;
+
+	while (!try_mask(op))
+		if (++tries == MASK_TRIES)
+			koda_stage2_fail("hide what is replaced all the time", op->text1.ptr, 0);
 }
 
 static void apply_tree(const struct koda_op *op, int tree)
@@ -261,7 +267,6 @@ static void set_all(struct mount_attr attr)
 
 void koda_view_prepare(bool has_proc)
 {
-	raise_descriptor_limit();
 	koda_device_prepare(has_proc);
 	/* Before anything is cloned: a clone of a mount that follows the host's would follow too.
 	 */

@@ -5,8 +5,8 @@
  * and everything ends.
  *
  * Memory is what would come free if the tree ended: pages of its own and its share of pages that
- * several have, shared memory, and what is in the private file systems. The cheap sum counts
- * shared pages once per process; only when that is too much are the shares looked up.
+ * several have, shared memory, tables of pages, and what is in the private file systems. The cheap
+ * sum counts shared pages once per process; only when that is too much are the shares looked up.
  */
 #include "stage2.h"
 
@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,28 +28,43 @@
 #define PROCESSES_MS 20
 #define MEMORY_MS    50
 #define MEMORY_MAX   500
-/* Nothing fills memory faster than this, so with room for more the next look can wait. */
+/* No processor fills memory faster than this, so with room for more the next look can wait. */
 #define BYTES_PER_MS (8ULL << 20)
-/* Looking takes at most one part in this many of a processor. */
-#define COST_SHARE 20
+/* Looking takes at most one part in this many of a processor, unless it is urgent or would leave a
+ * command unseen for longer than MEMORY_REST: whoever makes looking dear pays for it. */
+#define COST_SHARE  20
+#define MEMORY_REST 2000
 
 #define TMPFS_MAGIC 0x01021994
+/* What the kernel keeps of a file in such a file system, be it empty: inode, name, and their places
+ * in the directory. */
+#define FILE_BYTES 2048
+
+/* A user may have 65536 groups, and status tells them all before it comes to memory. */
+#define STATUS_MAX ((size_t)1 << 20)
 
 static struct {
 	const struct plan *plan;
 	uint64_t processes;    /* 0: not watched */
 	uint64_t memory;       /* in bytes; 0: not watched */
 	uint64_t processes_at; /* when to look next, in milliseconds */
-	uint64_t memory_at;
-	uint64_t page;
+	uint64_t memory_at;    /* when to look whether it is urgent */
+	uint64_t memory_last;  /* when to look even if it is not */
+	uint64_t room;         /* memory that was left to the command at the last look */
+	uint64_t available;    /* and to the machine, when that began */
 } watched;
 
-static uint64_t now_us(void)
+static uint64_t clock_us(clockid_t clock)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t now_us(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
 }
 
 void koda_watch_start(const struct plan *plan, bool root, bool memory)
@@ -58,13 +74,12 @@ void koda_watch_start(const struct plan *plan, bool root, bool memory)
 	size_t at = 0;
 
 	watched.plan = plan;
-	watched.page = (uint64_t)sysconf(_SC_PAGESIZE);
 	watched.processes_at = now + PROCESSES_MS;
 	watched.memory_at = now + MEMORY_MS;
 	while (koda_ops_next(plan->bytes, &at, &op)) {
 		if (op.kind == KODA_OP_RLIMIT && op.flags == RLIMIT_NPROC && root)
 			watched.processes = op.n2;
-		if (op.kind == KODA_OP_RLIMIT && op.flags == RLIMIT_DATA && memory)
+		if (op.kind == KODA_OP_RLIMIT && op.flags == RLIMIT_RSS && memory)
 			watched.memory = op.n2;
 	}
 }
@@ -176,22 +191,6 @@ static bool find_thread(const char *pid, char *out, size_t size)
 	return found;
 }
 
-/* Everything resident, pages shared with others included. A process whose first thread has ended
- * says that it has nothing; its other threads know. */
-static uint64_t count_resident(const char *pid)
-{
-	char thread[64];
-	char text[256];
-	char *rest;
-
-	if (!read_about(pid, "statm", text, sizeof(text)))
-		return 0;
-	if (strtoull(text, &rest, 10) == 0 && find_thread(pid, thread, sizeof(thread)) &&
-	    read_about(thread, "statm", text, sizeof(text)))
-		(void)strtoull(text, &rest, 10);
-	return strtoull(rest, NULL, 10) * watched.page;
-}
-
 /* The value of a line "Name:  123 kB", in bytes. */
 static uint64_t field(const char *text, const char *name)
 {
@@ -200,21 +199,72 @@ static uint64_t field(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
+/* The status of pid, or "" if it has no memory. A process whose first thread has ended says that it
+ * has nothing; its other threads know. Then thread is one of them, and else pid. */
+static const char *read_status(const char *pid, char *thread, size_t size)
+{
+	static char *text;
+
+	/* Not before: until it is executed the command lives in this memory, and has its limit. */
+	if (!text)
+		text = malloc(STATUS_MAX);
+	if (!text)
+		_exit(KODA_STAGE2_FAILED);
+	(void)snprintf(thread, size, "%.20s", pid);
+	if (!read_about(pid, "status", text, STATUS_MAX))
+		return "";
+	if (!strstr(text, "\nVmRSS:") &&
+	    (!find_thread(pid, thread, size) || !read_about(thread, "status", text, STATUS_MAX)))
+		return "";
+	return text;
+}
+
+/* Everything that it has, pages shared with others included, and the tables that lead to them: a
+ * table of 4 KiB needs no more than one page that is nobody's, as one that was only read. */
+static uint64_t count_resident(const char *pid)
+{
+	char thread[64];
+	const char *text = read_status(pid, thread, sizeof(thread));
+
+	return field(text, "\nVmRSS:") + field(text, "\nVmSwap:") + field(text, "\nVmPTE:");
+}
+
+/* Does it live in the memory of its parent, which is counted there? So does who was made by vfork,
+ * until it has executed something. */
+static bool is_guest(const char *pid)
+{
+	char thread[64];
+	const char *text = read_status(pid, thread, sizeof(thread));
+	const char *at = strstr(text, "\nPPid:");
+	long parent = at ? strtol(at + strlen("\nPPid:"), NULL, 10) : 0;
+
+	/* Init is not counted. */
+	if (parent <= 1 || parent == getpid() ||
+	    syscall(SYS_kcmp, strtol(pid, NULL, 10), parent, KCMP_VM, 0, 0) != 0)
+		return false;
+	/* First threads that have ended are alike, too, in having none, and do not get any again.
+	 */
+	(void)read_status(pid, thread, sizeof(thread));
+	return strcmp(thread, pid) == 0;
+}
+
 /* The process's share. One that closes itself to us is counted with all it has. */
 static uint64_t count_share(const char *pid)
 {
-	char text[4096];
+	bool guest = is_guest(pid);
 	char thread[64];
+	char shares[4096];
+	const char *text = read_status(pid, thread, sizeof(thread));
+	uint64_t tables = field(text, "\nVmPTE:");
 
-	if (read_about(pid, "statm", text, sizeof(text)) && strtoull(text, NULL, 10) == 0 &&
-	    find_thread(pid, thread, sizeof(thread)))
-		pid = thread;
-	if (read_about(pid, "smaps_rollup", text, sizeof(text)) && strstr(text, "\nPss_Anon:"))
-		return field(text, "\nPss_Anon:") + field(text, "\nPss_Shmem:") +
-		       field(text, "\nSwapPss:");
-	if (!read_about(pid, "status", text, sizeof(text)))
+	if (guest)
 		return 0;
-	return field(text, "\nRssAnon:") + field(text, "\nRssShmem:") + field(text, "\nVmSwap:");
+	if (read_about(thread, "smaps_rollup", shares, sizeof(shares)) &&
+	    strstr(shares, "\nPss_Anon:"))
+		return field(shares, "\nPss_Anon:") + field(shares, "\nPss_Shmem:") +
+		       field(shares, "\nSwapPss:") + tables;
+	return field(text, "\nRssAnon:") + field(text, "\nRssShmem:") + field(text, "\nVmSwap:") +
+	       tables;
 }
 
 /* What the private file systems hold. */
@@ -229,14 +279,33 @@ static uint64_t count_files(void)
 
 		if ((op.kind == KODA_OP_TMPFS || op.kind == KODA_OP_OVERLAY) &&
 		    statfs(op.text1.ptr, &fs) == 0 && fs.f_type == TMPFS_MAGIC)
-			sum += (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+			sum += (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize +
+			       (fs.f_files - fs.f_ffree) * FILE_BYTES;
 	}
 	return sum;
 }
 
+/* What the machine has left for anybody. */
+static uint64_t count_available(void)
+{
+	char text[4096];
+
+	return read_about(".", "meminfo", text, sizeof(text)) ? field(text, "\nMemAvailable:") : 0;
+}
+
+/* A command can make a look take seconds, by pages that many processes share. It must not win the
+ * time in which nobody looks: what it takes beyond its limit the machine has lost. Where others
+ * give memory back meanwhile this sees nothing; then MEMORY_REST ends the time. */
+static bool is_urgent(void)
+{
+	return count_available() + watched.room < watched.available;
+}
+
 static void look_at_memory(void)
 {
-	uint64_t start = now_us();
+	uint64_t start = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t available = count_available();
 	uint64_t files = count_files();
 	uint64_t used = files + sum_processes(count_resident, watched.memory);
 	uint64_t pause = 0;
@@ -248,10 +317,14 @@ static void look_at_memory(void)
 		end_all(KODA_REPORT_LIMIT_MEMORY);
 		return;
 	}
-	pause = (watched.memory - used) / BYTES_PER_MS;
+	pause = (watched.memory - used) / (BYTES_PER_MS * (uint64_t)(cpus > 0 ? cpus : 1));
 	pause = pause < MEMORY_MS ? MEMORY_MS : pause > MEMORY_MAX ? MEMORY_MAX : pause;
-	cost = (now_us() - start) * COST_SHARE / 1000;
-	watched.memory_at = now_us() / 1000 + (pause > cost ? pause : cost);
+	cost = (clock_us(CLOCK_THREAD_CPUTIME_ID) - start) * COST_SHARE / 1000;
+	cost = cost > MEMORY_REST ? MEMORY_REST : cost;
+	watched.memory_at = now_us() / 1000 + pause;
+	watched.memory_last = now_us() / 1000 + (pause > cost ? pause : cost);
+	watched.room = watched.memory - used;
+	watched.available = available;
 }
 
 void koda_watch_look(void)
@@ -263,6 +336,9 @@ void koda_watch_look(void)
 		if (sum_processes(count_threads, watched.processes) > watched.processes)
 			end_all(KODA_REPORT_LIMIT_PROCESSES);
 	}
-	if (watched.memory && now >= watched.memory_at)
-		look_at_memory();
+	if (watched.memory && now >= watched.memory_at) {
+		watched.memory_at = now + MEMORY_MS;
+		if (now >= watched.memory_last || is_urgent())
+			look_at_memory();
+	}
 }

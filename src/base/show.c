@@ -4,6 +4,7 @@
 #include "base/str.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* What is never shown as it is, in order. */
 static const struct {
@@ -51,6 +52,22 @@ size_t koda_show_plain(struct koda_span text)
 	size_t n = text.len ? decode(text, &code) : 0;
 
 	return n && !is_unsafe(code) ? n : 0;
+}
+
+int koda_show_text(struct koda_buf *out, struct koda_span text, const char *also)
+{
+	int r = KODA_OK;
+
+	while (text.len && r == KODA_OK) {
+		size_t n = koda_show_plain(text);
+
+		if (n == 1 && strchr(also, text.ptr[0]))
+			n = 0;
+		r = n ? koda_buf_add(out, text.ptr, n)
+		      : koda_buf_addf(out, "\\x%02x", (unsigned char)text.ptr[0]);
+		text = koda_span_skip(text, n ? n : 1);
+	}
+	return r;
 }
 
 /* Above U+FFFF JSON wants a pair of surrogates. */

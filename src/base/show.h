@@ -13,6 +13,10 @@
  * has to be escaped. */
 size_t koda_show_plain(struct koda_span text);
 
+/* Appends text, with \xNN for each byte that cannot be shown as it is, and for those in also (NUL
+ * not among them). Fails: as koda_buf_add. */
+KODA_CHECK int koda_show_text(struct koda_buf *out, struct koda_span text, const char *also);
+
 /* Appends text (valid UTF-8) as the inside of a JSON string, with \u escapes for what is not shown
  * as it is. A reader gets the same text back. Fails: as koda_buf_add. */
 KODA_CHECK int koda_show_json(struct koda_buf *out, struct koda_span text);

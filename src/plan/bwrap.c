@@ -18,6 +18,7 @@
 
 #include "base/diag.h"
 #include "base/path.h"
+#include "base/show.h"
 #include "wire/bwrap.h"
 
 #include <inttypes.h>
@@ -332,22 +333,6 @@ int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out, struc
 	return w.failed < 0 ? koda_fail_room(err, w.failed, "the arguments") : KODA_OK;
 }
 
-/* Foreign bytes: one line per option, whatever is in them. */
-static int print_arg(struct koda_buf *out, const char *arg)
-{
-	int r = KODA_OK;
-
-	for (; *arg && r == KODA_OK; arg++) {
-		unsigned char c = (unsigned char)*arg;
-
-		if (c <= 0x20 || c == 0x7f || c == '\\')
-			r = koda_buf_addf(out, "\\x%02x", c);
-		else
-			r = koda_buf_add(out, arg, 1);
-	}
-	return r;
-}
-
 int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf args = KODA_BUF_INIT(KODA_BWRAP_ARGS_MAX);
@@ -360,13 +345,14 @@ int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct 
 	free(divided.lines);
 	if (r < 0)
 		return r;
+	/* One line per option, whatever is in it. */
 	for (size_t at = 0; at < args.len && r == KODA_OK; at += strlen(args.ptr + at) + 1) {
 		const char *arg = args.ptr + at;
 
 		if (at > 0)
 			r = koda_buf_add(out, arg[0] == '-' && arg[1] == '-' ? "\n" : " ", 1);
 		if (r == KODA_OK)
-			r = print_arg(out, arg);
+			r = koda_show_text(out, koda_span_of(arg), " \\");
 	}
 	if (r == KODA_OK)
 		r = koda_buf_add(out, "\n", 1);

@@ -134,8 +134,8 @@ static void put_texts(struct writer *w, const struct koda_op *op)
 
 static void put_step(struct writer *w, const struct koda_plan_line *line)
 {
-	static const char *const flags[] = { "late",      "closed", "fleeting",
-					     "directory", "asked",  "exact" };
+	static const char *const flags[] = { "late",  "closed", "fleeting", "directory",
+					     "asked", "exact",  "alone" };
 	const struct koda_op *op = &line->op;
 	const struct naming *naming = &namings[op->kind];
 

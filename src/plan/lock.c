@@ -14,7 +14,6 @@
 #include <koda/env.h>
 #include <sys/resource.h>
 
-/* Memory is counted as data, so that programs which only reserve address space still work. */
 #define CPU_GRACE_SECS 2
 
 static int add_landlock(struct koda_plan *plan, const char *path, uint64_t rights,
@@ -62,6 +61,25 @@ static int add_limit(struct koda_plan *plan, unsigned int resource, uint64_t sof
 	return koda_plan_add(plan, &op, NULL, err);
 }
 
+/* What is resident counts, for the whole tree; who watches that reads the limit here. Where nobody
+ * but init does, and less was asked for than the machine has to give, no process alone gets more
+ * either. Not otherwise: the kernel counts what is only reserved as data too, such as the shadow
+ * memory of sanitizers. */
+static int add_memory(struct koda_plan *plan, const struct koda_plan_request *request,
+		      struct koda_error *err)
+{
+	uint64_t value;
+	int r;
+
+	if (!koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
+		return KODA_OK;
+	r = add_limit(plan, RLIMIT_RSS, value, value, err);
+	if (r == KODA_OK && !request->cgroup &&
+	    (request->max_memory == 0 || value < request->max_memory))
+		r = add_limit(plan, RLIMIT_DATA, value, value, err);
+	return r;
+}
+
 int koda_plan_limits(struct koda_plan *plan, const struct koda_plan_request *request,
 		     struct koda_error *err)
 {
@@ -77,8 +95,8 @@ int koda_plan_limits(struct koda_plan *plan, const struct koda_plan_request *req
 		r = add_limit(plan, RLIMIT_FSIZE, table.max_file_bytes, table.max_file_bytes, err);
 	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_MAX_OPEN_FDS, &value))
 		r = add_limit(plan, RLIMIT_NOFILE, value, value, err);
-	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
-		r = add_limit(plan, RLIMIT_DATA, value, value, err);
+	if (r == KODA_OK)
+		r = add_memory(plan, request, err);
 	/* First a signal that can be handled, then the end. */
 	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_CPU_TIME_SECS, &value))
 		r = add_limit(plan, RLIMIT_CPU, value, value + CPU_GRACE_SECS, err);

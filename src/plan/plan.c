@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include "base/diag.h"
+#include "base/show.h"
 #include "wire/encode.h"
 
 #include <inttypes.h>
@@ -84,17 +85,7 @@ int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *out, struct 
 /* Foreign bytes in a listing: one line per op, whatever is in them. */
 static int print_text(struct koda_buf *out, struct koda_span text)
 {
-	int r = KODA_OK;
-
-	for (size_t i = 0; i < text.len && r == KODA_OK; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c < 0x20 || c == 0x7f || c == '\\')
-			r = koda_buf_addf(out, "\\x%02x", c);
-		else
-			r = koda_buf_add(out, &text.ptr[i], 1);
-	}
-	return r;
+	return koda_show_text(out, text, "\\");
 }
 
 static int print_numbers(struct koda_buf *out, const struct koda_op *op)
@@ -158,8 +149,11 @@ int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out, struct k
 		if (r == KODA_OK && line->op.kind != KODA_OP_FILTER &&
 		    line->op.kind != KODA_OP_TERMINAL)
 			r = print_text(out, line->op.text1);
-		if (r == KODA_OK && line->op.kind == KODA_OP_OVERLAY)
-			r = koda_buf_addf(out, " onto %s", line->op.text2.ptr);
+		if (r == KODA_OK && line->op.kind == KODA_OP_OVERLAY) {
+			r = koda_buf_addf(out, " onto ");
+			if (r == KODA_OK)
+				r = print_text(out, line->op.text2);
+		}
 		if (r == KODA_OK)
 			r = print_numbers(out, &line->op);
 		if (r == KODA_OK && line->why[0]) {

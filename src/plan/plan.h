@@ -53,6 +53,7 @@ struct koda_plan_request {
 	const struct koda_world *world;
 	enum koda_trust trust;  /* for the limits that a policy has no field for */
 	uint64_t max_processes; /* 0: what trust says */
+	uint64_t max_memory;    /* that any mode gives on this machine; 0: unknown */
 	bool as_root;           /* the command's user is root: kernel files need more */
 	const struct koda_terminal_state *terminal; /* of the command's own; NULL: none */
 	const char *const *sockets;   /* host sockets to hide, NULL-terminated; may be NULL */
@@ -119,6 +120,13 @@ struct koda_span koda_plan_parent(struct koda_span path);
  * mounted in them (shut.c)? Fails: SYS. */
 KODA_CHECK int koda_plan_check_shut(const struct koda_set *shut, const struct koda_set *mounted,
 				    struct koda_error *err);
+
+/* What git reads as if path were not there; NULL for a name outside a git directory (hold.c). */
+const char *koda_plan_neutral(const struct koda_rules *rules, struct koda_span path);
+/* A placeholder at path; contents: of a file, NULL for a node. Fails: NOMEM. */
+KODA_CHECK int koda_plan_hold(struct koda_plan *plan, const struct koda_rules *rules,
+			      struct koda_span path, const char *contents, const char *why,
+			      struct koda_error *err);
 
 /* The parts of koda_plan_make. */
 KODA_CHECK int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *request,

@@ -125,26 +125,6 @@ static void describe(struct koda_verdict reason, char *out, size_t size)
 		       reason.rule.len ? reason.rule.ptr : "");
 }
 
-/* What git reads as if it were not there; NULL for a name outside a git directory. */
-static const char *neutral_contents(struct koda_verdict reason)
-{
-	struct koda_span name = reason.rule;
-
-	if (reason.why != KODA_WHY_GIT)
-		return NULL;
-	name = koda_span_skip(name, koda_plan_parent(name).len + (koda_plan_parent(name).len > 1));
-	return koda_span_is(name, "commondir") ? ".\n" : "";
-}
-
-static int hold(struct planner *p, struct koda_span path, const char *contents, const char *why)
-{
-	struct koda_op op = { .kind = contents ? KODA_OP_HOLD_FILE : KODA_OP_HOLD,
-			      .text1 = path,
-			      .text2 = koda_span_of(contents ? contents : "") };
-
-	return koda_plan_add(p->plan, &op, why, p->err);
-}
-
 /* Binds every writable directory above path that is not a mount yet onto itself, topmost first.
  * A link or a file on the way is held in its place instead, and 1 is given back: what a link leads
  * to has a rule of its own, and below a file there is nothing. */
@@ -169,7 +149,8 @@ static int anchor(struct planner *p, struct koda_span path, const char *why)
 	return r == KODA_OK && look.thing != KODA_THING_DIR ? 1 : r;
 }
 
-/* The topmost directory on the way to path that does not exist, or path itself. */
+/* The topmost directory on the way to path that does not exist, or path itself. Empty if there is
+ * a file on the way, which is held in its place: below that nothing can be made. */
 static int first_missing(struct planner *p, struct koda_span path, struct koda_span *ret_missing)
 {
 	struct koda_look look = { .thing = KODA_THING_MISSING };
@@ -183,24 +164,26 @@ static int first_missing(struct planner *p, struct koda_span path, struct koda_s
 		path = koda_plan_parent(path);
 		r = look_at(p, path, &look);
 	}
-	p->dir_exists = path.len == p->dir.len && r == KODA_OK;
+	if (look.thing == KODA_THING_OTHER)
+		ret_missing->len = 0;
+	else
+		p->dir_exists = path.len == p->dir.len && r == KODA_OK;
 	return r;
 }
 
 /* path does not exist, and must not come to exist. */
-static int reserve(struct planner *p, struct koda_span path, enum state state,
-		   struct koda_verdict reason, const char *why)
+static int reserve(struct planner *p, struct koda_span path, enum state state, const char *why)
 {
-	const char *contents = neutral_contents(reason);
+	const char *contents = koda_plan_neutral(p->request->rules, path);
 	struct koda_span missing;
 	int r = first_missing(p, path, &missing);
 
 	/* Something above is missing too: that is reserved instead, and nothing fits below it. */
 	if (r == KODA_OK && missing.len < path.len)
 		contents = NULL;
-	if (r < 0 || koda_set_find(&p->mounted, missing) != KODA_SET_NONE)
+	if (r < 0 || missing.len == 0 || koda_set_find(&p->mounted, missing) != KODA_SET_NONE)
 		return r;
-	r = hold(p, missing, contents, why);
+	r = koda_plan_hold(p->plan, p->request->rules, missing, contents, why, p->err);
 	if (r < 0)
 		return r;
 	return add(p, state == STATE_HIDDEN && contents ? KODA_OP_MASK : KODA_OP_READONLY, missing,
@@ -209,8 +192,7 @@ static int reserve(struct planner *p, struct koda_span path, enum state state,
 
 /* path is writable by its surroundings and must not be. */
 static int protect(struct planner *p, struct koda_span path, enum state state,
-		   const struct koda_look *look, struct koda_verdict reason, bool has_hole,
-		   const char *why)
+		   const struct koda_look *look, bool has_hole, const char *why)
 {
 	int r = anchor(p, path, why);
 
@@ -218,8 +200,9 @@ static int protect(struct planner *p, struct koda_span path, enum state state,
 		return r < 0 ? r : KODA_OK;
 	if (look->thing == KODA_THING_LINK)
 		return add(p, KODA_OP_PIN, path, look, why);
-	if (look->thing == KODA_THING_MISSING || (look->neutral && neutral_contents(reason)))
-		return reserve(p, path, state, reason, why);
+	if (look->thing == KODA_THING_MISSING ||
+	    (look->neutral && koda_plan_neutral(p->request->rules, path)))
+		return reserve(p, path, state, why);
 	if (state == STATE_HIDDEN)
 		return add(p, has_hole ? KODA_OP_VEIL : KODA_OP_MASK, path, look, why);
 	return add(p, KODA_OP_READONLY, path, look, why);
@@ -240,7 +223,7 @@ static int shut(struct planner *p, struct koda_span path, enum state state, cons
 		return r;
 	if (koda_set_add(&p->shut[state], path, NULL) < 0)
 		return koda_fail_nomem(p->err);
-	return protect(p, path, state, &look, (struct koda_verdict){ 0 }, false, why);
+	return protect(p, path, state, &look, false, why);
 }
 
 /* Something other than the copy around it. */
@@ -283,7 +266,7 @@ static int plan_path(struct planner *p, struct koda_span path, bool has_hole)
 	    (state == STATE_HIDDEN || (state == STATE_READABLE && around == STATE_WRITABLE)))
 		return shut(p, path, state, why);
 	if (!private && around == STATE_WRITABLE)
-		return protect(p, path, state, &look, reason, has_hole, why);
+		return protect(p, path, state, &look, has_hole, why);
 	if (!private && around == STATE_COPIED)
 		return plan_in_copy(p, path, state, &look, has_hole, why);
 	if (look.thing == KODA_THING_MISSING && state == STATE_HIDDEN &&

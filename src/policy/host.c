@@ -244,6 +244,8 @@ int koda_host_split(struct koda_span text, struct koda_span *ret_host, uint16_t 
 
 	*ret_port = 0;
 	*ret_host = text;
+	if (colon && text.len - (size_t)(colon - text.ptr) > 2 && memcmp(colon, "://", 3) == 0)
+		return bad_host(err, text, "is a URL; give its host alone, or HOST:PORT");
 	if (text.len > 0 && text.ptr[0] == '[') {
 		const char *close = memchr(text.ptr, ']', text.len);
 

@@ -57,6 +57,10 @@ KODA_CHECK int koda_policy_add_canonical(struct koda_policy *policy, enum koda_l
 KODA_CHECK int koda_policy_map_socket(struct koda_policy *policy, struct koda_span domain,
 				      struct koda_span socket_path, struct koda_error *err);
 
+/* The memory limit of every mode: three quarters of the machine's; 0 where the system does not
+ * tell. */
+uint64_t koda_trust_memory(void);
+
 /* Copies "mitm" as a whole; dst must have none. */
 KODA_CHECK int koda_policy_copy_mitm(struct koda_policy *dst, const struct koda_policy *src,
 				     struct koda_error *err);

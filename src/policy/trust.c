@@ -197,28 +197,25 @@ static int fill_network(struct koda_policy *policy, const struct mode *mode, str
 	return r;
 }
 
-/* Three quarters of the machine's memory; unstated where the system does not tell. */
-static int fill_memory(struct koda_policy *policy, struct koda_error *err)
+uint64_t koda_trust_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
 	long size = sysconf(_SC_PAGESIZE);
 
-	if (pages <= 0 || size <= 0)
-		return KODA_OK;
-	return koda_policy_set_limit(policy, KODA_LIMIT_MAX_RSS_BYTES,
-				     (uint64_t)pages * (uint64_t)size / 4 * 3, err);
+	return pages <= 0 || size <= 0 ? 0 : (uint64_t)pages * (uint64_t)size / 4 * 3;
 }
 
 static int fill_limits(struct koda_policy *policy, const struct mode *mode, struct koda_error *err)
 {
+	uint64_t memory = koda_trust_memory();
 	int r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, WALL_TIME_DEFAULT, err);
 
 	if (r == KODA_OK)
 		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, mode->max_open_fds, err);
 	if (r == KODA_OK)
 		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_OUTPUT_BYTES, OUTPUT_KEPT, err);
-	if (r == KODA_OK)
-		r = fill_memory(policy, err);
+	if (r == KODA_OK && memory > 0)
+		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_RSS_BYTES, memory, err);
 	return r;
 }
 

@@ -3,7 +3,8 @@
  * T-12 the floor by other names. A credential directory, a project name or a git hook directory
  * that is a symbolic link is protected by its name alone only in spelling: what it leads to can be
  * reached directly. So every floor name that goes through a link is followed, and the links and the
- * target join the floor.
+ * target join the floor. Nothing runs if that cannot be told, because a directory on the way is
+ * closed: an earlier command may have done so.
  */
 #include "run/site.h"
 
@@ -18,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What cannot be told for a reason of its own is followed, which says the reason. shared (may be
- * NULL) is set if what is there has further names. */
-static bool is_link(int dir, const char *name, bool *shared)
+/* What cannot be told for a reason of its own is followed, which says the reason; closed is set if
+ * it is that it may not be seen. shared (may be NULL) is set if what is there has further names. */
+static bool is_link(int dir, const char *name, bool *shared, bool *closed)
 {
 	struct stat st;
 
@@ -29,22 +30,31 @@ static bool is_link(int dir, const char *name, bool *shared)
 			*shared = koda_hardlink_is_shared(dir, name, &st);
 		return S_ISLNK(st.st_mode);
 	}
+	*closed = *closed || errno == EACCES;
 	return errno != ENOENT && errno != ENOTDIR && errno != EACCES;
 }
 
 /* Does name below the directory go through a link? The directory itself is free of links. */
-static bool has_link(int dir, const char *name, bool *shared)
+static bool has_link(int dir, const char *name, bool *shared, bool *closed)
 {
 	const char *slash = strchr(name, '/');
 	char first[KODA_NAME_MAX + 1];
 
-	if (is_link(dir, name, shared))
+	if (is_link(dir, name, shared, closed))
 		return true;
 	if (!slash || (size_t)(slash - name) > KODA_NAME_MAX)
 		return false;
 	memcpy(first, name, (size_t)(slash - name));
 	first[slash - name] = '\0';
-	return is_link(dir, first, NULL);
+	return is_link(dir, first, NULL, closed);
+}
+
+static int check_closed(const char *dir, const char *name, struct koda_error *err)
+{
+	koda_auto_free char *path = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	return r < 0 ? r : koda_site_check_closed(path, err);
 }
 
 static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
@@ -57,11 +67,32 @@ static int add_aliases(struct koda_strv *list, const char *dir, const char *name
 
 	if (r == KODA_OK)
 		r = koda_path_trace(path, &resolved, &links, err);
+	/* A link in a closed directory would lead on. */
+	if (r == KODA_OK)
+		r = koda_site_check_seen(resolved, path, err);
 	if (r == KODA_OK)
 		r = koda_strv_add(list, resolved, err);
 	for (size_t i = 0; i < links.len && r == KODA_OK; i++)
 		r = koda_strv_add(list, links.items[i], err);
 	return r;
+}
+
+/* One name below dir, which really is at real, and open as fd. */
+static int note_name(struct koda_strv *list, const char *dir, const char *real, int fd,
+		     const char *name, bool all, bool *shared, struct koda_error *err)
+{
+	koda_auto_free char *path = NULL;
+	bool closed = false;
+	int r = KODA_OK;
+
+	if (has_link(fd, name, shared, &closed))
+		return add_aliases(list, dir, name, err);
+	if (closed)
+		r = check_closed(real, name, err);
+	if (r < 0 || (!all && strcmp(real, dir) == 0))
+		return r;
+	r = koda_path_join(real, name, &path, err);
+	return r < 0 ? r : koda_strv_take(list, KODA_TAKE(path), err);
 }
 
 /* Follows those of the names below dir that go through a link; all of them if dir is no directory
@@ -77,22 +108,17 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 		return KODA_OK;
 	/* A directory that is itself reached through a link makes every name below an alias. */
 	r = koda_path_resolve(dir, &real, err);
+	if (r == KODA_OK)
+		r = koda_site_check_seen(real, dir, err);
 	if (r < 0)
 		return r;
 	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
 		return koda_fail_at(err, KODA_E_SYS, errno, real, "cannot look for links");
-	for (; *names && fd >= 0 && r == KODA_OK; names++) {
-		koda_auto_free char *path = NULL;
-
-		if (has_link(fd, *names, shared)) {
-			r = add_aliases(list, dir, *names, err);
-		} else if (all || strcmp(real, dir) != 0) {
-			r = koda_path_join(real, *names, &path, err);
-			if (r == KODA_OK)
-				r = koda_strv_take(list, KODA_TAKE(path), err);
-		}
-	}
+	if (fd < 0 && errno == EACCES)
+		return check_closed(real, *names, err);
+	for (; *names && fd >= 0 && r == KODA_OK; names++)
+		r = note_name(list, dir, real, fd, *names, all, shared, err);
 	return r;
 }
 

@@ -24,6 +24,7 @@ struct koda_launcher {
 	int plan_fd;    /* owned; -1: none */
 	int args_fd;    /* the same */
 	bool open_view; /* the last view of this backend could not be locked; a guess, for speed */
+	uint32_t wall_seconds; /* that the command may take, or KODA_LIFE_FOREVER */
 };
 
 #define KODA_LAUNCHER_INIT                                                                         \

@@ -84,13 +84,20 @@ static void note_ceilings(struct koda_command *command, const struct koda_sandbo
 	command->ceilings[KODA_CEILING_FILE_SIZE] = table.max_file_bytes;
 }
 
-static uint64_t deadline_for(const struct koda_command *command)
+static uint32_t wall_seconds(const struct koda_command *command)
 {
 	uint64_t seconds = command->ceilings[KODA_CEILING_WALL_TIME];
 
-	if (seconds > UINT32_MAX)
+	return seconds > UINT32_MAX ? KODA_LIFE_FOREVER : (uint32_t)seconds;
+}
+
+static uint64_t deadline_for(const struct koda_command *command)
+{
+	uint32_t seconds = wall_seconds(command);
+
+	if (seconds == KODA_LIFE_FOREVER)
 		return KODA_DEADLINE_NEVER;
-	return command->started_ns + seconds * 1000000000U;
+	return command->started_ns + seconds * 1000000000ULL;
 }
 
 static struct koda_command *new_command(struct koda_sandbox *sandbox,
@@ -199,6 +206,7 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = attach(command, options, err);
 	if (r == KODA_OK)
 		r = koda_handout_send(options, command->launcher.ends.status[0], err);
+	command->launcher.wall_seconds = wall_seconds(command);
 	if (r == KODA_OK)
 		r = koda_launcher_launch(&command->launcher, &plan, err);
 	if (r < 0) {

@@ -22,6 +22,20 @@ static const struct koda_finding not_started = {
 };
 static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not in this release", "" };
 
+/* A copy of a cache would be kept for a project that is gone a moment later. */
+static int deny_caches(const char *dir, const char *const *host_env, struct koda_policy *policy,
+		       struct koda_error *err)
+{
+	struct koda_site site = KODA_SITE_INIT;
+	int r = koda_site_load(&site, dir, host_env, err);
+
+	for (size_t i = 0; i < site.caches.len && r == KODA_OK; i++)
+		r = koda_policy_add(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, site.caches.items[i],
+				    strlen(site.caches.items[i]), err);
+	koda_site_clear(&site);
+	return r;
+}
+
 /* The plan of trust mode auto, with a person's leave for whatever this machine lacks: what is
  * wanted is not whether auto would run, but whether anything does. */
 static int open_probe(enum koda_backend_kind kind, const char *dir, const char *const *host_env,
@@ -42,6 +56,8 @@ static int open_probe(enum koda_backend_kind kind, const char *dir, const char *
 		accept[i] = (enum koda_clause)i;
 	if (r == KODA_OK)
 		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, PROBE_SECS, err);
+	if (r == KODA_OK)
+		r = deny_caches(dir, host_env, policy, err);
 	options.policy = policy;
 	return r < 0 ? r : koda_sandbox_open(&options, ret_sandbox, err);
 }

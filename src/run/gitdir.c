@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/macros.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,11 +44,19 @@ bool koda_gitdir_is_configured_at(int fd)
 	ssize_t n = -1;
 
 	/* Every directory of a project is asked, and looking costs half of opening. */
-	if (fstatat(fd, "config", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+	if (fstatat(fd, "config", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (S_ISREG(st.st_mode))
 		config = openat(fd, "config",
 				O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	if (config >= 0)
-		n = pread(config, text, CONFIG_START, 0);
+	/* What is no file, or one that nobody may read, is no configuration of git's. */
+	if (config < 0 &&
+	    (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || !(st.st_mode & S_IRUSR)))
+		errno = 0;
+	if (config < 0)
+		return false;
+	n = pread(config, text, CONFIG_START, 0);
+	errno = 0;
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
@@ -70,7 +79,7 @@ bool koda_gitdir_resembles(int fd)
 	struct stat st;
 
 	for (size_t i = 0; fd >= 0 && i < KODA_ARRAY_LEN(parts); i++)
-		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (fstatat(fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0 || errno == EACCES)
 			return true;
 	return false;
 }

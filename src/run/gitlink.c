@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,24 +37,42 @@ static bool is_nothing(int error)
 	       error == ENXIO; /* a socket: a placeholder of another run */
 }
 
-/* What is in it cannot be told. */
-static bool is_closed(int dir)
-{
-	struct stat st;
-
-	return dir >= 0 && fstatat(dir, ".", &st, 0) < 0 && errno == EACCES;
-}
-
 /* Forgets the directory unless it looks enough like a git directory to be made into one. */
 static int keep_if_git(char **dir, struct koda_error *err)
 {
 	koda_auto_fd int fd = *dir ? open(*dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
+	/* What cannot be looked at may be one. */
+	if (*dir && fd < 0 && errno == EACCES)
+		return KODA_OK;
 	if (*dir && fd < 0 && !is_nothing(errno))
 		return koda_fail_at(err, KODA_E_SYS, errno, *dir, "cannot follow a git pointer");
-	if (!koda_gitdir_resembles(fd) && !is_closed(fd))
+	if (!koda_gitdir_resembles(fd))
 		free(KODA_TAKE(*dir));
 	return KODA_OK;
+}
+
+/* Opens a file to read it; -1 if there is nothing to be read. What may not be read itself is that,
+ * but not what is in a directory that a command has closed for the moment. */
+static int open_text(const char *path, int *ret_fd, struct koda_error *err)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	koda_auto_fd int found = -1;
+	char name[32];
+
+	*ret_fd = open(path, flags);
+	if (*ret_fd < 0 && errno == EACCES) {
+		found = open(path, O_PATH | O_CLOEXEC);
+		if (found < 0)
+			return koda_site_check_closed(path, err);
+		(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+		*ret_fd = open(name, flags);
+		if (*ret_fd < 0 && errno == ENOENT)
+			return koda_fail_at(err, KODA_E_SYS, ENOENT, name, "/proc is needed");
+	}
+	if (*ret_fd >= 0 || is_nothing(errno))
+		return KODA_OK;
+	return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot follow a git pointer");
 }
 
 /* The text of a small regular file without the end of its line; NULL if it is none, is larger, or
@@ -61,15 +80,15 @@ static int keep_if_git(char **dir, struct koda_error *err)
 static int read_text(const char *path, size_t max, char **ret_text, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(max);
-	koda_auto_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	koda_auto_fd int fd = -1;
 	struct stat st;
 	size_t len;
-	int r;
+	int r = open_text(path, &fd, err);
 
 	*ret_text = NULL;
-	if (fd < 0 && is_nothing(errno))
-		return KODA_OK;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (r < 0 || fd < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
 		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot follow a git pointer");
 	if (!S_ISREG(st.st_mode))
 		return KODA_OK;
@@ -91,17 +110,21 @@ static int trace_from(const char *dir, const char *path, char **ret_dir, struct 
 	koda_auto_strv struct koda_strv passed = KODA_STRV_INIT;
 	koda_auto_free char *joined = NULL;
 	koda_auto_free char *resolved = NULL;
+	struct koda_error why = { 0 };
 	int r = KODA_OK;
 
 	*ret_dir = NULL;
+	err = err ? err : &why; /* it is asked below, whether or not the caller wants it */
 	if (path[0] != '/') {
 		r = koda_path_join(dir, path, &joined, err);
 		path = joined;
 	}
 	if (r == KODA_OK)
 		r = koda_path_trace(path, &resolved, &passed, err);
-	if (r == KODA_E_LIMIT || (r == KODA_E_SYS && (!err || is_nothing(err->sys_errno))))
+	if (r == KODA_E_LIMIT || (r == KODA_E_SYS && is_nothing(err->sys_errno)))
 		return KODA_OK; /* a loop, or too long for anybody */
+	if (r == KODA_OK)
+		r = koda_site_check_seen(resolved, path, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; links && i < passed.len; i++) {
@@ -146,11 +169,23 @@ int koda_gitlink_follow(const char *dot_git, char **ret_dir, struct koda_strv *l
 	int r = trace_from("/", dot_git, &real, links, err);
 
 	*ret_dir = NULL;
-	if (r < 0 || !real || lstat(real, &st) < 0)
+	if (r < 0 || !real)
 		return r;
-	if (S_ISDIR(st.st_mode))
+	if (lstat(real, &st) < 0) {
+		/* T-12. Where a pointer leads that the command has closed cannot be protected. */
+		if (errno != EACCES)
+			return KODA_OK;
+		r = koda_site_check_closed(real, err);
+		return r < 0 ? r : koda_strv_add(links, real, err);
+	}
+	if (S_ISDIR(st.st_mode)) {
 		*ret_dir = KODA_TAKE(real);
-	else
+		return keep_if_git(ret_dir, err);
+	}
+	/* T-12. Behind a link the pointer has another name. */
+	if (strcmp(real, dot_git) != 0)
+		r = koda_strv_add(links, real, err);
+	if (r == KODA_OK)
 		r = read_pointer(real, ret_dir, links, err);
 	return r < 0 ? r : keep_if_git(ret_dir, err);
 }

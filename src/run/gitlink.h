@@ -12,7 +12,8 @@
 
 /* The directory that a .git, which may be a pointer file or a link, leads to, and the one that a
  * git directory shares. The result is owned by the caller; NULL if it leads to nothing that looks
- * like a git directory. Links on the way are appended. Fails: SYS, NOMEM. */
+ * like a git directory. Links on the way are appended, and a pointer file behind one. Fails: DENIED
+ * if a directory on the way is closed, SYS, NOMEM. */
 KODA_CHECK int koda_gitlink_follow(const char *dot_git, char **ret_dir, struct koda_strv *links,
 				   struct koda_error *err);
 KODA_CHECK int koda_gitlink_common(const char *git_dir, char **ret_dir, struct koda_strv *links,

@@ -51,7 +51,9 @@ struct finder {
 	const struct koda_rules *rules;
 	struct koda_set ids;   /* struct file_id, in the order of files */
 	struct koda_set paths; /* every name that was found */
-	struct file *files;    /* owned */
+	size_t *owners;        /* owned: the number of the file that each of them is of */
+	size_t owners_cap;
+	struct file *files; /* owned */
 	size_t cap;
 };
 
@@ -80,7 +82,8 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 	if (!S_ISDIR(st->st_mode))
 		return has_names(st);
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
+		       (errno == EACCES && koda_search_is_closed(st))))
 		return false;
 	stream = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!stream)
@@ -113,6 +116,8 @@ static int glance(const struct koda_policy *policy, enum koda_list list, bool *r
 			*ret_shared = koda_hardlink_is_shared(AT_FDCWD, path.ptr, &st);
 		else if (errno == ENOENT)
 			r = koda_gap_look(&gap, path.ptr, err);
+		else if (errno == EACCES)
+			r = koda_site_check_closed(path.ptr, err);
 	}
 	return r;
 }
@@ -174,11 +179,24 @@ static int count_name(struct finder *f, struct file *file, const char *path, str
 {
 	size_t before = f->paths.count;
 	size_t at;
-	int r = koda_set_add(&f->paths, koda_span_of(path), &at);
+	int r;
 
+	if (!f->owners || before == f->owners_cap) {
+		size_t cap = f->owners_cap ? 2 * f->owners_cap : 16;
+		size_t *owners = reallocarray(f->owners, cap, sizeof(*owners));
+
+		if (!owners)
+			return koda_fail_nomem(err);
+		f->owners = owners;
+		f->owners_cap = cap;
+	}
+	r = koda_set_add(&f->paths, koda_span_of(path), &at);
 	if (r < 0)
 		return koda_fail_room(err, r, "the list of hard links");
-	file->known += f->paths.count > before;
+	if (f->paths.count > before) {
+		f->owners[at] = (size_t)(file - f->files);
+		file->known++;
+	}
 	file->path = file->path == SIZE_MAX ? at : file->path;
 	return KODA_OK;
 }
@@ -192,7 +210,9 @@ static int see_protected(struct finder *f, const char *path, struct koda_error *
 	struct stat st;
 	int r = KODA_OK;
 
-	if (lstat(path, &st) < 0 || !has_names(&st))
+	if (lstat(path, &st) < 0)
+		return errno == EACCES ? koda_site_check_closed(path, err) : KODA_OK;
+	if (!has_names(&st))
 		return KODA_OK;
 	file = find_file(f, st.st_dev, st.st_ino);
 	if (!file) {
@@ -232,9 +252,12 @@ static int collect(struct finder *f, struct koda_error *err)
 
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++) {
 		struct koda_span path = koda_texts_get(marked, i);
-		struct koda_search search = {
-			.type = DT_REG, .left = ENTRIES_MAX, .see = see_entry, .ctx = f
-		};
+		koda_auto_strv struct koda_strv closed = KODA_STRV_INIT; /* what may stay so */
+		struct koda_search search = { .type = DT_REG,
+					      .left = ENTRIES_MAX,
+					      .see = see_entry,
+					      .ctx = f,
+					      .closed = &closed };
 
 		if (!is_looked_at(koda_rules_read(f->rules, path.ptr, path.len),
 				  koda_rules_write(f->rules, path.ptr, path.len)))
@@ -268,12 +291,24 @@ static int see_name(void *ctx, const char *dir, const char *name, dev_t dev, uin
 	if (!file)
 		return KODA_OK;
 	r = koda_path_join(dir, name, &path, err);
-	if (r == KODA_OK)
-		r = count_name(f, file, path, err);
-	if (r < 0 || !is_open(f, file, path))
-		return r;
-	return koda_strv_take(file->hidden ? &f->site->hidden : &f->site->guarded, KODA_TAKE(path),
-			      err);
+	return r < 0 ? r : count_name(f, file, path, err);
+}
+
+/* Also of those that are protected themselves: that one name cannot be written does not keep it
+ * from being read, and the next may have to be hidden. */
+static int close_names(const struct finder *f, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < f->paths.count && r == KODA_OK; i++) {
+		const struct file *file = &f->files[f->owners[i]];
+		const char *path = koda_set_get(&f->paths, i).ptr;
+
+		if (is_open(f, file, path))
+			r = koda_strv_add(file->hidden ? &f->site->hidden : &f->site->guarded, path,
+					  err);
+	}
+	return r;
 }
 
 /* Everything below dir, unless that was done from above. */
@@ -346,9 +381,12 @@ int koda_site_note_hardlinks(struct koda_site *site, const struct koda_policy *p
 		r = search_all(&f, policy, err);
 	if (r == KODA_OK)
 		r = check_hidden(&f, err);
+	if (r == KODA_OK)
+		r = close_names(&f, err);
 	koda_rules_free(rules);
 	koda_set_clear(&f.ids);
 	koda_set_clear(&f.paths);
+	free(f.owners);
 	free(f.files);
 	return r;
 }

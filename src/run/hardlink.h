@@ -18,7 +18,7 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st);
 /* Looks for the other names of protected files, if site->shared says that there are any or if the
  * policy's own entries have some, and adds them to what the site guards and hides. Comes after
  * everything else that is noted. Fails: DENIED if a file that is to be hidden has a name that is
- * not found, LIMIT, SYS, NOMEM. */
+ * not found, or if one cannot be looked at that a command may have closed, LIMIT, SYS, NOMEM. */
 KODA_CHECK int koda_site_note_hardlinks(struct koda_site *site, const struct koda_policy *policy,
 					struct koda_error *err);
 

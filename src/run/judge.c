@@ -56,11 +56,27 @@ static struct koda_finding judge_landlock(const struct koda_machine *machine)
 		"landlock calls");
 }
 
-struct koda_finding koda_judge_kernel(const struct koda_machine *machine)
+struct koda_finding koda_judge_calls(const struct koda_machine *machine)
 {
-	if (!machine->modern)
+	switch (machine->calls) {
+	case KODA_CALLS_MISSING:
 		return koda_refused("the kernel lacks openat2, close_range or mount_setattr",
 				    "use a kernel of version 5.13 or later");
+	case KODA_CALLS_FILTERED:
+		return koda_refused(
+			"a system-call filter around this process hides openat2, close_range or "
+			"mount_setattr, as another sandbox does",
+			"start it outside of that, or with a seccomp profile that allows them");
+	case KODA_CALLS_THERE:
+		break;
+	}
+	return koda_enforced("");
+}
+
+struct koda_finding koda_judge_kernel(const struct koda_machine *machine)
+{
+	if (machine->calls != KODA_CALLS_THERE)
+		return koda_judge_calls(machine);
 	if (!machine->seccomp_filter)
 		return koda_refused(
 			"the kernel cannot filter system calls, which keeps it out of reach",
@@ -84,7 +100,7 @@ void koda_judge_limits(const struct koda_machine *machine, struct koda_findings 
 {
 	if (!machine->cgroup)
 		findings->of[KODA_CLAUSE_MEMORY] = koda_emulated(
-			"the kernel limits the data of each process, the sandbox their sum",
+			"the sandbox looks at what all have, several times a second",
 			"start from a session that delegates a control group (v2) with "
 			"memory and pids, as systemd-run --user --scope -p Delegate=yes does");
 	if (machine->as_root && !machine->cgroup)

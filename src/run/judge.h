@@ -15,7 +15,9 @@ struct koda_finding koda_enforced(const char *why);
 /* The same for every clause. */
 void koda_judge_all(struct koda_findings *findings, struct koda_finding finding);
 
-/* What keeps any sandbox from being made by this kernel; refused if something does. */
+/* What keeps any sandbox from being made by this kernel; refused if something does. The first is
+ * a part of the second. */
+struct koda_finding koda_judge_calls(const struct koda_machine *machine);
 struct koda_finding koda_judge_kernel(const struct koda_machine *machine);
 
 /* What Landlock and the limits make of the clauses that are theirs. */

@@ -236,6 +236,8 @@ int koda_ladder_descend(struct koda_sandbox *sandbox, const struct koda_command_
 		if (probe(sandbox, options, &reasons[kind]) == KODA_OK) {
 			sandbox->backend = backend;
 			sandbox->proven = true;
+			/* What was found out about the rungs above is no doubt about this one. */
+			atomic_store(&sandbox->in_doubt, false);
 			return KODA_OK;
 		}
 	}

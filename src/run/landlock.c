@@ -26,11 +26,8 @@
 /* What keeps the launcher from making any sandbox; enforced if nothing does. */
 static struct koda_finding find_obstacle(const struct koda_machine *machine)
 {
-	if (!machine->modern)
-		return koda_refused(
-			"the kernel lacks openat2 or close_range, without which no path can "
-			"be granted safely",
-			"use a kernel of version 5.13 or later");
+	if (machine->calls != KODA_CALLS_THERE)
+		return koda_judge_calls(machine);
 	if (!machine->seccomp_filter)
 		return koda_refused(
 			"the kernel cannot filter system calls, which keeps a command off "
@@ -115,7 +112,7 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	/* A group is charged for them; init would have to look at every file. */
 	if (!machine->cgroup)
 		of[KODA_CLAUSE_MEMORY].why =
-			"the kernel limits the data of each process, the sandbox their sum; files "
+			"the sandbox looks at what all have, several times a second; files "
 			"in TMPDIR are not counted, not even where /tmp is in memory";
 	/* The kernel counts all processes of the user, the host's too. */
 	if (!machine->cgroup)

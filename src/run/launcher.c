@@ -38,14 +38,15 @@ int koda_launcher_send_plan(struct koda_launcher *launcher, const struct koda_pl
 			    struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_OP_PLAN_MAX);
-	const unsigned char message = KODA_LIFE_PLAN;
+	const struct koda_life_plan message = { KODA_LIFE_PLAN, launcher->wall_seconds };
 	int r = koda_plan_encode(plan, &bytes, err);
 
 	if (r == KODA_OK)
 		r = koda_fd_seal(launcher->plan_fd, bytes.ptr, bytes.len, err);
 	koda_fd_close(&launcher->plan_fd);
 	/* If it is gone already, its report says why. */
-	if (r == KODA_OK && send(launcher->ends.life[0], &message, 1, MSG_NOSIGNAL) < 0 &&
+	if (r == KODA_OK &&
+	    send(launcher->ends.life[0], &message, sizeof(message), MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE && errno != ECONNRESET)
 		r = koda_fail(err, KODA_E_SYS, errno, "cannot hand the plan over");
 	return r;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,11 +51,16 @@ static bool is_there(long result)
 	return result >= 0 || errno != ENOSYS;
 }
 
-static bool has_modern_calls(void)
+/* Landlock is younger than all of them. */
+static enum koda_calls look_at_calls(int landlock_errno)
 {
-	return is_there(syscall(SYS_openat2, -1, NULL, NULL, 0)) &&
-	       is_there(syscall(SYS_close_range, 1U, 0U, 0U)) &&
-	       is_there(syscall(SYS_mount_setattr, -1, NULL, 0U, NULL, 0));
+	if (is_there(syscall(SYS_openat2, -1, NULL, NULL, 0)) &&
+	    is_there(syscall(SYS_close_range, 1U, 0U, 0U)) &&
+	    is_there(syscall(SYS_mount_setattr, -1, NULL, 0U, NULL, 0)))
+		return KODA_CALLS_THERE;
+	return landlock_errno != ENOSYS || prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER
+		       ? KODA_CALLS_FILTERED
+		       : KODA_CALLS_MISSING;
 }
 
 static bool has_action(uint32_t action)
@@ -65,10 +71,10 @@ static bool has_action(uint32_t action)
 /* Impossible arguments once more: the kernel finds them invalid before it asks whether we may, so
  * any other answer is that of a filter. Containers like to say that there is no clone3; then it
  * is missing beside calls that came later. */
-static bool is_filtered(bool modern)
+static bool is_filtered(enum koda_calls calls)
 {
 	return (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_SETTLS) < 0 && errno != EINVAL) ||
-	       (syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL && modern);
+	       (syscall(SYS_clone3, NULL, 0) < 0 && errno != EINVAL && calls == KODA_CALLS_THERE);
 }
 
 static bool is_restricted_by_apparmor(void)
@@ -76,9 +82,9 @@ static bool is_restricted_by_apparmor(void)
 	return sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1');
 }
 
-static enum koda_userns look_at_userns(bool as_root, bool modern)
+static enum koda_userns look_at_userns(bool as_root, enum koda_calls calls)
 {
-	if (is_filtered(modern))
+	if (is_filtered(calls))
 		return KODA_USERNS_FILTERED;
 	if (sysctl_is("/proc/sys/user/max_user_namespaces", '0'))
 		return KODA_USERNS_NONE;
@@ -146,7 +152,6 @@ void koda_machine_glance(struct koda_machine *ret_machine)
 {
 	*ret_machine = (struct koda_machine){
 		.as_root = geteuid() == 0,
-		.modern = true,
 		.seccomp_filter = true,
 		.overlay = true,
 		.userns = KODA_USERNS_FREE,
@@ -160,12 +165,12 @@ void koda_machine_look(struct koda_machine *ret_machine)
 	int fd;
 
 	koda_machine_glance(ret_machine);
-	ret_machine->modern = has_modern_calls();
+	ret_machine->calls = look_at_calls(ret_machine->landlock_errno);
 	ret_machine->seccomp_filter = has_action(SECCOMP_RET_ERRNO);
 	ret_machine->no_children = !lists_children();
 	ret_machine->overlay = koda_machine_has_overlay();
 	ret_machine->cgroup = koda_machine_has_cgroup();
 	fd = koda_machine_open_bubblewrap(&ret_machine->bubblewrap);
 	koda_fd_close(&fd);
-	ret_machine->userns = look_at_userns(ret_machine->as_root, ret_machine->modern);
+	ret_machine->userns = look_at_userns(ret_machine->as_root, ret_machine->calls);
 }

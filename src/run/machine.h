@@ -19,6 +19,13 @@ enum koda_userns {
 	KODA_USERNS_APPARMOR  /* kernel.apparmor_restrict_unprivileged_userns is 1 */
 };
 
+/* The calls without which nothing can be built: openat2, close_range, mount_setattr. */
+enum koda_calls {
+	KODA_CALLS_THERE = 0,
+	KODA_CALLS_MISSING, /* the kernel is too old */
+	KODA_CALLS_FILTERED /* a system-call filter around this process hides them */
+};
+
 /* The bubblewrap of this machine. */
 enum koda_bubblewrap {
 	KODA_BUBBLEWRAP_THERE = 0,
@@ -30,12 +37,12 @@ struct koda_machine {
 	bool as_root;         /* exempt from some limits */
 	int landlock_abi;     /* 0: there is none, and then */
 	int landlock_errno;   /* says why */
-	bool modern;          /* openat2, close_range, mount_setattr */
 	bool seccomp_filter;  /* system calls can be filtered */
 	bool no_notification; /* but nobody can be asked about them */
 	bool no_children;     /* the kernel does not tell who is below whom */
 	bool overlay;         /* overlay can be mounted in a user namespace */
 	bool cgroup;          /* a control group of its own can be made for each command */
+	enum koda_calls calls;
 	enum koda_userns userns;
 	enum koda_bubblewrap bubblewrap;
 	bool open_views; /* views made by bubblewrap cannot be locked */

@@ -102,6 +102,8 @@ static void mark_end(struct koda_relay *relay)
 static void read_some(struct koda_relay *relay)
 {
 	ssize_t n = read(relay->from, relay->pending, relay->left < CHUNK ? relay->left : CHUNK);
+	/* Whoever was given the command's end has read what was there. */
+	bool is_robbed = n < 0 && errno == EAGAIN && relay->left != UINT64_MAX;
 
 	if (n > 0) {
 		take_in(relay, (size_t)n);
@@ -113,7 +115,7 @@ static void read_some(struct koda_relay *relay)
 	}
 	if (n == 0 && relay->end_mark >= 0)
 		mark_end(relay);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR) || is_robbed)
 		stop(relay);
 }
 
@@ -149,6 +151,13 @@ static void release_sigpipe(const sigset_t *before, bool raised)
 	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/* A reader that goes away has what it wanted; a full disk has not. */
+static void note_failure(struct koda_relay *relay, int sys_errno)
+{
+	if (sys_errno != EPIPE && sys_errno != ECONNRESET)
+		relay->failed = sys_errno;
+}
+
 static void write_chunks(struct koda_relay *relay)
 {
 	while (relay->pending_len > 0 && can_write(relay)) {
@@ -159,7 +168,8 @@ static void write_chunks(struct koda_relay *relay)
 			relay->pending_at += (size_t)n;
 			relay->pending_len -= (size_t)n;
 		} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-			stop(relay); /* the reader is gone */
+			note_failure(relay, errno);
+			stop(relay); /* nobody takes any more */
 		}
 	}
 }
@@ -215,8 +225,7 @@ static bool await_room(const struct koda_relay *relay, uint64_t deadline_ns)
 }
 
 /* In pieces for which there is room, so that a reader that stops reading is noticed. */
-static bool write_all(const struct koda_relay *relay, const char *bytes, size_t len,
-		      uint64_t deadline_ns)
+static bool write_all(struct koda_relay *relay, const char *bytes, size_t len, uint64_t deadline_ns)
 {
 	while (len > 0) {
 		ssize_t n;
@@ -224,8 +233,10 @@ static bool write_all(const struct koda_relay *relay, const char *bytes, size_t 
 		if (!await_room(relay, deadline_ns))
 			return false;
 		n = write(relay->to, bytes, len < PIPE_BUF ? len : PIPE_BUF);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
+		if (n < 0 && errno != EAGAIN && errno != EINTR) {
+			note_failure(relay, errno);
 			return false;
+		}
 		bytes += n > 0 ? n : 0;
 		len -= n > 0 ? (size_t)n : 0;
 	}
@@ -233,7 +244,7 @@ static bool write_all(const struct koda_relay *relay, const char *bytes, size_t 
 }
 
 /* The line that tells what is missing, then the ring from its oldest byte. */
-static bool write_tail(const struct koda_relay *relay, uint64_t dropped, uint64_t deadline_ns)
+static bool write_tail(struct koda_relay *relay, uint64_t dropped, uint64_t deadline_ns)
 {
 	size_t kept = (size_t)(relay->tail_total - dropped);
 	size_t start =

@@ -29,6 +29,7 @@ struct koda_relay {
 	bool from_ended;
 	int end_mark; /* byte to write when the source ends; -1: none */
 	char last;    /* byte that was written last */
+	int failed;   /* errno: bytes were lost, but not because the reader is gone; 0: none were */
 	void (*tap)(void *ctx, const char *bytes,
 		    size_t len); /* sees all that passes; may be NULL */
 	void *tap_ctx;

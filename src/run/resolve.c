@@ -3,10 +3,18 @@
 #include "run/site.h"
 
 #include "base/diag.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "policy/pathindex.h"
 #include "policy/policy.h"
 #include "run/gap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Where the command may write or could have written: the project, its git directory, and what the
  * policy allows, as the kernel will see it. */
@@ -36,9 +44,105 @@ static bool is_inside(const struct koda_pathindex *dirs, const char *path)
 	return koda_pathwalk_next(&walk);
 }
 
+/* Whose something is that is there. NOBODY: it does not tell, as a file system that another user
+ * has mounted for himself. */
+#define NOBODY ((uid_t)-1)
+
+/* False if it cannot be found. By descriptor, because two looks could see two different things. */
+static bool find_owner(const char *path, uid_t *ret_owner)
+{
+	koda_auto_fd int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	*ret_owner = fstat(fd, &st) == 0 ? st.st_uid : NOBODY;
+	return true;
+}
+
+/* Which directory keeps path from being looked at; false if that is somebody else's, so that no
+ * command can open it. It was closed a moment ago: one that can be looked into by now is among
+ * those that a command opens. */
+static bool find_closed(const char *path, char dir[KODA_PATH_MAX + 1])
+{
+	size_t len = strlen(path);
+	uid_t owner = NOBODY;
+	bool is_seen = find_owner(path, &owner);
+
+	if (len > KODA_PATH_MAX || (is_seen && owner == NOBODY))
+		return false;
+	memcpy(dir, path, len + 1);
+	while (len > 1) {
+		while (len > 1 && dir[len - 1] != '/')
+			len--;
+		len -= len > 1;
+		dir[len] = '\0';
+		if (find_owner(dir, &owner))
+			return owner != NOBODY && (is_seen || owner == geteuid() ||
+						   faccessat(AT_FDCWD, dir, X_OK, AT_EACCESS) == 0);
+		/* For want of descriptors, say, nothing is found. */
+		if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
+			return true;
+	}
+	return false;
+}
+
+static int check_closed(const char *path, struct koda_error *err)
+{
+	char dir[KODA_PATH_MAX + 1];
+
+	if (!find_closed(path, dir))
+		return KODA_OK;
+	return koda_fail(err, KODA_E_DENIED, 0,
+			 "cannot be protected: a directory on the way is closed, and there may be "
+			 "a link in it; open that (chmod u+rwx): %s",
+			 dir);
+}
+
+/* Tells with an error, if there is one, what it is about. */
+static int name(int r, const char *path, struct koda_error *err)
+{
+	if (r < 0 && path && err)
+		koda_error_within(err, path);
+	return r;
+}
+
+int koda_site_check_closed(const char *path, struct koda_error *err)
+{
+	return name(check_closed(path, err), path, err);
+}
+
+/* T-15. One look, for a command that runs beside us may close and open a directory all the time:
+ * what was not followed while that was closed must not pass for a path without links once it is
+ * open. */
+static int check_seen(const char *resolved, struct koda_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	koda_auto_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, resolved, &how, sizeof(how));
+
+	/* No file has such a name; without this call nothing can be built, which is told elsewhere.
+	 */
+	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ||
+	    errno == ENOSYS)
+		return KODA_OK;
+	if (errno == EACCES)
+		return check_closed(resolved, err);
+	if (errno == ELOOP)
+		return koda_fail(err, KODA_E_DENIED, 0,
+				 "cannot be protected: links on the way change meanwhile; try "
+				 "again");
+	return koda_fail(err, KODA_E_SYS, errno, "cannot look at what is to be protected");
+}
+
+int koda_site_check_seen(const char *resolved, const char *path, struct koda_error *err)
+{
+	return name(check_seen(resolved, err), path, err);
+}
+
 /* Where a deny entry leads; NULL: where it says. */
-static int resolve_deny(struct koda_gap *gap, struct koda_span path, char **ret_resolved,
-			struct koda_error *err)
+static int resolve_deny(struct koda_gap *gap, struct koda_span path, bool strict,
+			char **ret_resolved, struct koda_error *err)
 {
 	koda_auto_free char *resolved = NULL;
 	int r;
@@ -46,6 +150,8 @@ static int resolve_deny(struct koda_gap *gap, struct koda_span path, char **ret_
 	if (koda_gap_covers(gap, path)) /* below it there are no links */
 		return KODA_OK;
 	r = koda_path_resolve(path.ptr, &resolved, err);
+	if (r == KODA_OK && strict)
+		r = koda_site_check_seen(resolved, path.ptr, err);
 	if (r == KODA_OK && strcmp(resolved, path.ptr) == 0)
 		return koda_gap_look(gap, path.ptr, err);
 	*ret_resolved = KODA_TAKE(resolved);
@@ -122,7 +228,7 @@ static int add(struct change *change, const char *path, struct koda_error *err)
 }
 
 /* What is denied stays so as it is spelt, and where it leads. */
-static int resolve_denies(struct change *change, struct koda_error *err)
+static int resolve_denies(struct change *change, bool strict, struct koda_error *err)
 {
 	koda_auto_gap struct koda_gap gap = KODA_GAP_INIT;
 	int r = KODA_OK;
@@ -130,7 +236,7 @@ static int resolve_denies(struct change *change, struct koda_error *err)
 	for (size_t i = 0; i < change->before->count && r == KODA_OK; i++) {
 		koda_auto_free char *resolved = NULL;
 
-		r = resolve_deny(&gap, koda_set_get(change->before, i), &resolved, err);
+		r = resolve_deny(&gap, koda_set_get(change->before, i), strict, &resolved, err);
 		if (r == KODA_OK && resolved)
 			r = differ(change, i, err);
 		if (r == KODA_OK)
@@ -172,8 +278,9 @@ static void swap(struct koda_set *a, struct koda_set *b)
 	*b = kept;
 }
 
-int koda_site_resolve(const struct koda_site *site, const struct koda_policy *policy,
-		      struct koda_resolved *ret_resolved, struct koda_error *err)
+/* strict: where what is denied leads was not found out before. */
+static int resolve(const struct koda_site *site, const struct koda_policy *policy, bool strict,
+		   struct koda_resolved *ret_resolved, struct koda_error *err)
 {
 	struct koda_resolved resolved = { .differs = false };
 	koda_auto_pathindex struct koda_pathindex writable = KODA_PATHINDEX_INIT;
@@ -184,7 +291,7 @@ int koda_site_resolve(const struct koda_site *site, const struct koda_policy *po
 
 		r = i == KODA_LIST_ALLOW_WRITE || i == KODA_LIST_ALLOW_READ_WITHIN_DENY
 			    ? resolve_allows(&change, &writable, err)
-			    : resolve_denies(&change, err);
+			    : resolve_denies(&change, strict, err);
 		resolved.is_other[i] = change.differs;
 		resolved.differs |= change.differs;
 		swap(&resolved.lists[i], &change.after);
@@ -195,6 +302,12 @@ int koda_site_resolve(const struct koda_site *site, const struct koda_policy *po
 	else
 		*ret_resolved = resolved;
 	return r;
+}
+
+int koda_site_resolve(const struct koda_site *site, const struct koda_policy *policy,
+		      struct koda_resolved *ret_resolved, struct koda_error *err)
+{
+	return resolve(site, policy, false, ret_resolved, err);
 }
 
 void koda_resolved_apply(struct koda_resolved *resolved, struct koda_policy *policy)
@@ -216,7 +329,7 @@ int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *p
 			     struct koda_error *err)
 {
 	koda_auto_resolved struct koda_resolved resolved = { .differs = false };
-	int r = koda_site_resolve(site, policy, &resolved, err);
+	int r = resolve(site, policy, true, &resolved, err);
 
 	if (r == KODA_OK)
 		koda_resolved_apply(&resolved, policy);

@@ -291,6 +291,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.world = &koda_world_here,
 			.trust = sandbox->trust,
 			.max_processes = options->max_processes,
+			.max_memory = koda_trust_memory(),
 			.as_root = geteuid() == 0,
 			.terminal = options->terminal ? &terminal : NULL,
 			.sockets = (const char *const *)sandbox->sockets.items,

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "run/site.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +28,11 @@ bool koda_search_is_plain(int fd)
 	return false;
 }
 
+bool koda_search_is_closed(const struct stat *st)
+{
+	return st->st_uid != geteuid() || (st->st_mode & 0500) != 0500;
+}
+
 /* One directory that is being read. */
 struct reading {
 	const char *path;
@@ -34,6 +40,15 @@ struct reading {
 	dev_t dev;
 	bool plain;
 };
+
+/* It was open when it was read. */
+static int fail_closed(const char *dir, const char *name, struct koda_error *err)
+{
+	koda_auto_free char *path = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	return r < 0 ? r : koda_site_check_closed(path, err);
+}
 
 static int see_entry(struct koda_search *search, struct koda_strv *queue, const struct reading *at,
 		     const struct dirent *entry, struct koda_error *err)
@@ -49,7 +64,9 @@ static int see_entry(struct koda_search *search, struct koda_strv *queue, const 
 		return KODA_OK;
 	if (type == DT_UNKNOWN || (type == search->type && !at->plain)) {
 		if (fstatat(at->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return KODA_OK;
+			return errno == EACCES && search->closed
+				       ? fail_closed(at->path, entry->d_name, err)
+				       : KODA_OK;
 		type = (unsigned char)IFTODT(st.st_mode);
 		ino = st.st_ino;
 		dev = st.st_dev;
@@ -82,10 +99,16 @@ static int read_dir(struct koda_search *search, struct koda_strv *queue, const c
 	DIR *dir;
 	int r = KODA_OK;
 
-	/* The owner can open what is closed. */
-	if (!is_open && errno == EACCES && search->closed && lstat(path, &st) == 0 &&
-	    st.st_uid == geteuid())
-		return koda_strv_add(search->closed, path, err);
+	/* The owner can open what is closed. What it is in was open when it was found. */
+	if (!is_open && errno == EACCES && search->closed) {
+		if (lstat(path, &st) < 0)
+			return errno == EACCES ? koda_site_check_closed(path, err) : KODA_OK;
+		if (!koda_search_is_closed(&st))
+			return koda_site_check_closed(path, err);
+		if (st.st_uid == geteuid())
+			return koda_strv_add(search->closed, path, err);
+		return KODA_OK;
+	}
 	if (!is_open && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
 		return KODA_OK; /* gone, or somebody else's */
 	if (!is_open)

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 /* One search. Entries are shown by directory, device of that directory and inode number. */
 struct koda_search {
@@ -30,6 +30,10 @@ struct koda_search {
  * what see fails with. */
 KODA_CHECK int koda_search_run(struct koda_search *search, const char *root,
 			       struct koda_error *err);
+
+/* Is the directory, which could not be opened, closed itself? If not, the way to it was, for a
+ * moment, by a command that runs beside us. */
+bool koda_search_is_closed(const struct stat *st);
 
 /* Is this a file system whose numbers are known to be plain? A directory's link count is two and
  * one for each subdirectory, reading a directory shows the inode number that stat shows, and the

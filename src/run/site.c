@@ -7,6 +7,7 @@
 #include "policy/floor.h"
 #include "policy/root.h"
 #include "run/gitdir.h"
+#include "run/remedy.h"
 #include "wire/hold.h"
 
 #include <errno.h>
@@ -186,6 +187,8 @@ int koda_site_load(struct koda_site *site, const char *root, const char *const *
 {
 	int r = koda_path_resolve(root ? root : ".", &site->root, err);
 
+	if (r < 0)
+		koda_remedy_add(err);
 	if (r == KODA_OK)
 		r = load_dir(environ_, "HOME", &site->home, err);
 	if (r == KODA_OK)
@@ -332,8 +335,7 @@ int koda_site_note_absent(struct koda_site *site, struct koda_error *err)
 	return r;
 }
 
-/* Every directory from the root of the file system down to path. */
-static int note_git_above(struct koda_site *site, const char *path, struct koda_error *err)
+int koda_site_note_git_above(struct koda_site *site, const char *path, struct koda_error *err)
 {
 	struct koda_span rest = koda_span_of(path);
 	struct koda_span name;
@@ -357,7 +359,7 @@ int koda_site_see(struct koda_site *site, const char *target, char **ret_lexical
 	if (r == KODA_OK)
 		r = koda_path_resolve(target, &resolved, err);
 	if (r == KODA_OK)
-		r = note_git_above(site, resolved, err);
+		r = koda_site_note_git_above(site, resolved, err);
 	if (r < 0)
 		return r;
 	*ret_lexical = KODA_TAKE(lexical);

@@ -73,6 +73,11 @@ KODA_CHECK int koda_site_note_caches(struct koda_site *site, struct koda_error *
 KODA_CHECK int koda_site_cache_store(const struct koda_site *site, char **ret_dir,
 				     struct koda_error *err);
 
+/* Notes the git directories of path, which has no links, and of every directory above it. Fails: as
+ * koda_site_load. */
+KODA_CHECK int koda_site_note_git_above(struct koda_site *site, const char *path,
+					struct koda_error *err);
+
 /* Makes target absolute (against the working directory), resolves links as far as it exists,
  * and notes the git directories on its way, so that rules built afterwards know them. Both
  * spellings are given back: as named (lexical) and as resolved; owned by the caller. */
@@ -83,12 +88,14 @@ KODA_CHECK int koda_site_see(struct koda_site *site, const char *target, char **
  * leads to is added; an allow entry or a hole is replaced by what it leads to, or dropped if a link
  * on the way lies in the project or where the policy lets the command write: the command may have
  * planted it. Composition compares paths as they are written, so parent and child are both
- * resolved before they are composed, never after. Fails: SYS, LIMIT, NOMEM. */
+ * resolved before they are composed, never after. Fails: DENIED if it cannot be told where
+ * something denied leads, SYS, LIMIT, NOMEM. */
 KODA_CHECK int koda_site_resolve_policy(const struct koda_site *site, struct koda_policy *policy,
 					struct koda_error *err);
 
-/* The same in two steps, for a policy that others read meanwhile: the walk, which may take as long
- * as a file system does, changes nothing; only applying it does, and cannot fail. */
+/* The same again and in two steps, for a policy that others read meanwhile: the walk, which may
+ * take as long as a file system does, changes nothing; only applying it does, and cannot fail.
+ * Where something denied led before is in the policy already. */
 struct koda_resolved {
 	bool differs; /* is there anything to apply? */
 	bool is_other[KODA_LIST_ALLOWED_DOMAINS];
@@ -99,6 +106,14 @@ KODA_CHECK int koda_site_resolve(const struct koda_site *site, const struct koda
 				 struct koda_resolved *ret_resolved, struct koda_error *err);
 void koda_resolved_apply(struct koda_resolved *resolved, struct koda_policy *policy);
 void koda_resolved_clear(struct koda_resolved *resolved);
+
+/* Can it be told where something leads that is to be protected? resolved is as far as it could;
+ * path, as which it was named, is told with the error (NULL: the caller does). Fails: DENIED, SYS.
+ */
+KODA_CHECK int koda_site_check_seen(const char *resolved, const char *path, struct koda_error *err);
+/* The same of a path that could not be looked at, because a directory on the way was closed, be it
+ * open by now. Fails: DENIED, unless the directory is somebody else's. */
+KODA_CHECK int koda_site_check_closed(const char *path, struct koda_error *err);
 
 #define koda_auto_resolved __attribute__((cleanup(koda_resolved_clear)))
 #define koda_auto_site     __attribute__((cleanup(koda_site_clear)))

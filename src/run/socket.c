@@ -45,6 +45,7 @@ struct finder {
 	struct koda_set bound;  /* entries are struct bound with the name's NUL */
 	struct koda_set wanted; /* of those, the inodes to be looked for (uint32_t) */
 	struct koda_set paths;  /* what was found */
+	struct koda_strv *closed;
 	struct koda_error *err;
 };
 
@@ -361,16 +362,19 @@ static int find_all(struct finder *f)
 	}
 	if (r == KODA_OK && relative)
 		r = try_working_dirs(f);
+	search.closed = f->closed;
 	if (r == KODA_OK && (f->wanted.count > 0 || f->blind))
 		r = search_in(f, &search, f->root);
 	return r;
 }
 
 int koda_socket_find(const char *root, const struct koda_socket_bounds *bounds,
-		     struct koda_strv *paths, bool *ret_unsure, struct koda_error *err)
+		     struct koda_strv *paths, struct koda_strv *closed, bool *ret_unsure,
+		     struct koda_error *err)
 {
 	struct finder f = { .root = root,
 			    .bounds = bounds,
+			    .closed = closed,
 			    .bound = KODA_SET_INIT(NAMES_BYTES_MAX),
 			    .wanted = KODA_SET_INIT(NAMES_BYTES_MAX),
 			    .paths = KODA_SET_INIT(NAMES_BYTES_MAX),

@@ -6,6 +6,9 @@
  */
 #include "run/survey.h"
 
+#include "base/path.h"
+#include "plan/plan.h"
+#include "policy/pathindex.h"
 #include "policy/policy.h"
 #include "policy/rules.h"
 #include "run/authority.h"
@@ -13,18 +16,67 @@
 #include "run/socket.h"
 #include "run/world.h"
 
+/* What the policy lets a command write outside of the project, on the host. All there is cannot be
+ * written, which is told when it is planned. */
+static int list_further(const struct koda_site *site, const struct koda_policy *policy,
+			struct koda_pathindex *further, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < koda_policy_count(policy, KODA_LIST_ALLOW_WRITE) && r == KODA_OK;
+	     i++) {
+		struct koda_span path = koda_policy_get(policy, KODA_LIST_ALLOW_WRITE, i);
+
+		if (path.len > 1 && !koda_path_covers(koda_span_of(site->root), path) &&
+		    !koda_plan_is_all_own(path))
+			r = koda_pathindex_add(further, path, 1, err);
+	}
+	return r;
+}
+
+static bool is_below_another(const struct koda_pathindex *dirs, struct koda_span path)
+{
+	struct koda_pathwalk walk = koda_pathwalk_start(dirs, koda_plan_parent(path));
+
+	return koda_pathwalk_next(&walk);
+}
+
+/* T-30. In the project, and wherever else the policy lets a command write; there a git directory
+ * may also be above what it names. */
+static int scan(struct koda_site *site, const struct koda_policy *policy,
+		const struct koda_found *found, struct koda_error *err)
+{
+	koda_auto_pathindex struct koda_pathindex further = KODA_PATHINDEX_INIT;
+	unsigned int depth = koda_policy_search_depth(policy);
+	int r = koda_world_scan(site->root, depth, found, err);
+
+	if (r == KODA_OK)
+		r = list_further(site, policy, &further, err);
+	for (size_t i = 0; i < further.texts.count && r == KODA_OK; i++) {
+		struct koda_span path = koda_texts_get(&further.texts, i);
+
+		if (is_below_another(&further, path))
+			continue;
+		r = koda_site_note_git_above(site, path.ptr, err);
+		if (r == KODA_OK)
+			r = koda_world_scan(path.ptr, depth, found, err);
+	}
+	return r;
+}
+
 /* Repositories first: what is missing, a link, or has another name is looked for in them, too. */
-static int look(struct koda_site *site, const struct koda_policy *policy,
+static int look(struct koda_site *site, const struct koda_sandbox *sandbox,
 		struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
 		struct koda_error *err)
 {
+	const struct koda_policy *policy = sandbox->policy;
 	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
 	struct koda_place place;
 	const struct koda_found found = { .git_dirs = &site->git_dirs,
 					  .git_files = &site->git_files,
 					  .closed = &site->guarded,
 					  .shared = &site->shared };
-	int r = koda_world_scan(site->root, koda_policy_search_depth(policy), &found, err);
+	int r = scan(site, policy, &found, err);
 
 	if (r == KODA_OK)
 		r = koda_site_note_absent(site, err);
@@ -34,8 +86,13 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 		r = koda_site_note_authority(site, policy, err);
 	if (r == KODA_OK)
 		r = koda_site_note_hardlinks(site, policy, err);
+	/* T-17. A command that runs beside this one could open what is closed. Where init makes
+	 * every connection that does not matter. */
 	if (r == KODA_OK)
-		r = koda_socket_find(site->root, &bounds, sockets, ret_unsure, err);
+		r = koda_socket_find(site->root, &bounds, sockets,
+				     sandbox->backend == &koda_backend_landlock ? NULL
+										: &site->hidden,
+				     ret_unsure, err);
 	if (r < 0)
 		return r;
 	place = koda_site_place(site);
@@ -44,7 +101,7 @@ static int look(struct koda_site *site, const struct koda_policy *policy,
 
 int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
 {
-	return look(&sandbox->site, sandbox->policy, &sandbox->rules, &sandbox->sockets,
+	return look(&sandbox->site, sandbox, &sandbox->rules, &sandbox->sockets,
 		    &sandbox->sockets_unsure, err);
 }
 
@@ -66,7 +123,7 @@ static int look_again(struct koda_sandbox *sandbox, struct koda_error *err)
 		koda_way_release(&sandbox->way);
 	}
 	if (r == KODA_OK)
-		r = look(&site, sandbox->policy, &rules, &sockets, &sandbox->sockets_unsure, err);
+		r = look(&site, sandbox, &rules, &sockets, &sandbox->sockets_unsure, err);
 	if (r < 0) {
 		koda_site_clear(&site);
 		return r;

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/show.h"
 #include "run/grants.h"
+#include "wire/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,22 +50,6 @@ void koda_violations_clear(struct koda_violations *violations)
 	violations->count = 0;
 }
 
-static int add_target(struct koda_buf *out, struct koda_span text)
-{
-	int r = KODA_OK;
-
-	while (text.len && r == KODA_OK) {
-		size_t n = koda_show_plain(text);
-
-		if (n == 1 && (text.ptr[0] == '<' || text.ptr[0] == '>' || text.ptr[0] == '\\'))
-			n = 0;
-		r = n ? koda_buf_add(out, text.ptr, n)
-		      : koda_buf_addf(out, "\\x%02x", (unsigned char)text.ptr[0]);
-		text = koda_span_skip(text, n ? n : 1);
-	}
-	return r;
-}
-
 int koda_violations_print(const struct koda_violations *violations, struct koda_buf *out)
 {
 	int r = KODA_OK;
@@ -77,7 +62,7 @@ int koda_violations_print(const struct koda_violations *violations, struct koda_
 
 		r = koda_buf_addf(out, "deny %s ", texts[noted->kind]);
 		if (r == KODA_OK)
-			r = add_target(out, koda_span_of(noted->target));
+			r = koda_show_text(out, koda_span_of(noted->target), "<>\\");
 		if (r == KODA_OK)
 			r = koda_buf_add(out, "\n", 1);
 	}
@@ -86,28 +71,48 @@ int koda_violations_print(const struct koda_violations *violations, struct koda_
 
 /* What a refusal was about. */
 enum act {
-	ACT_ANY,   /* reading or writing */
-	ACT_WRITE, /* nothing else is refused so */
-	ACT_UNSURE /* and ordinary permissions refuse with the same word */
+	ACT_ANY,    /* reading or writing */
+	ACT_WRITE,  /* nothing else is refused so */
+	ACT_UNSURE, /* and ordinary permissions refuse with the same word */
+	ACT_TAKEN,  /* making a name; it is so only if the name is one that is reserved */
+	ACT_HELD    /* taking a name away, be it for what is below it */
 };
 
-/* What the kernel says when it refuses, in the C locale's words. */
+/* What the kernel says when it refuses, in the C locale's words, or sh for it. */
 static const struct {
 	const char *text;
 	enum act act;
 } refusals[] = {
-	{ "Read-only file system", ACT_WRITE },
-	{ "Permission denied", ACT_UNSURE },
-	{ "Operation not permitted", ACT_ANY },
-	{ "Device or resource busy", ACT_WRITE },
+	{ "Read-only file system", ACT_WRITE },  { "Permission denied", ACT_UNSURE },
+	{ "Operation not permitted", ACT_ANY },  { "Device or resource busy", ACT_HELD },
+	{ "Resource busy or locked", ACT_HELD }, { "File exists", ACT_TAKEN },
+	{ "File already exists", ACT_TAKEN },    { "Not a directory", ACT_TAKEN },
+	{ "Directory nonexistent", ACT_TAKEN },
 };
+
+/* What a small letter has and its capital has not. */
+#define ASCII_SMALL 0x20
+
+/* Where the text is; some languages' libraries begin it with a small letter. */
+static const char *find_text(struct koda_span line, const char *text)
+{
+	while (line.len > 1) {
+		const char *at = memmem(line.ptr + 1, line.len - 1, text + 1, strlen(text) - 1);
+
+		if (!at)
+			break;
+		if ((at[-1] | ASCII_SMALL) == (text[0] | ASCII_SMALL))
+			return at - 1;
+		line = koda_span_skip(line, (size_t)(at - line.ptr));
+	}
+	return NULL;
+}
 
 /* The part of the line before the refusal, or false. */
 static bool find_refusal(struct koda_span line, struct koda_span *ret_before, enum act *ret_act)
 {
 	for (size_t i = 0; i < KODA_ARRAY_LEN(refusals); i++) {
-		const char *at =
-			memmem(line.ptr, line.len, refusals[i].text, strlen(refusals[i].text));
+		const char *at = find_text(line, refusals[i].text);
 
 		if (!at)
 			continue;
@@ -230,21 +235,67 @@ static bool is_missing(const char *path)
 	       errno == ENOENT;
 }
 
+/* Is there nothing, or a placeholder? That goes when the command does. */
+static bool is_vacant(const char *path)
+{
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return errno == ENOENT;
+	return koda_hold_is_node(st.st_mode);
+}
+
+/* Is a name on the way that does not exist reserved: protected, or above something that is? */
+static bool is_reserved(const struct koda_rules *rules, const char *path,
+			struct koda_verdict *ret_verdict)
+{
+	koda_auto_free char *name = strdup(path);
+
+	for (size_t end = 1; name && path[end - 1]; end++) {
+		if (path[end] != '/' && path[end] != '\0')
+			continue;
+		name[end] = '\0';
+		*ret_verdict = koda_rules_replace(rules, name, end);
+		if (ret_verdict->answer == KODA_DENY && ret_verdict->rule.len > 0 &&
+		    is_vacant(name))
+			return true;
+		name[end] = path[end];
+	}
+	return false;
+}
+
 /* Do the rules deny it? */
 static bool is_denied(const struct koda_reader *reader, const char *path, enum act act, bool moves,
 		      struct koda_noted *noted, struct koda_verdict *ret_verdict)
 {
 	*ret_verdict = koda_rules_read(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_READ;
-	if (act != ACT_WRITE && ret_verdict->answer == KODA_DENY)
+	if ((act == ACT_ANY || act == ACT_UNSURE) && ret_verdict->answer == KODA_DENY)
 		return true;
-	*ret_verdict = koda_rules_write(reader->rules, path, strlen(path));
 	noted->kind = KODA_VIOLATION_FILE_WRITE;
+	if (act == ACT_TAKEN)
+		return is_reserved(reader->rules, path, ret_verdict);
+	if (act == ACT_HELD) {
+		*ret_verdict = koda_rules_replace(reader->rules, path, strlen(path));
+		return ret_verdict->answer == KODA_DENY;
+	}
+	*ret_verdict = koda_rules_write(reader->rules, path, strlen(path));
 	if (ret_verdict->answer == KODA_DENY)
 		return act != ACT_UNSURE || is_missing(path);
 	return reader->grants && act != ACT_WRITE &&
 	       koda_grants_refuse(reader->grants, path, moves || is_missing(path)) &&
 	       (act != ACT_UNSURE || is_missing(path));
+}
+
+/* "Cannot open: Permission denied": what follows these says what was done, and names no file. */
+static bool precedes_verb(struct koda_span word)
+{
+	static const char *const words[] = { "Cannot", "can't", "cannot", "not", "to" };
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(words); i++)
+		if (word.len == strlen(words[i]) && memcmp(word.ptr, words[i], word.len) == 0)
+			return true;
+	return false;
 }
 
 /* A whole line of an error stream. */
@@ -254,7 +305,7 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 	struct koda_verdict verdict;
 	struct koda_span before;
 	struct koda_span rest = line;
-	struct koda_span word;
+	struct koda_span word = { NULL, 0 };
 	char rule[512];
 	enum act act;
 	size_t telling;
@@ -265,10 +316,11 @@ static void read_line(struct koda_reader *reader, struct koda_span line)
 		return;
 	telling = count_of_write(line);
 	moves = tells_of_move(before);
-	while (next_word(&rest, &word, &quoted)) {
+	for (struct koda_span previous = word; next_word(&rest, &word, &quoted); previous = word) {
 		koda_auto_free char *path = NULL;
 		enum act meant = act;
-		bool last = word.ptr + word.len + 2 == before.ptr + before.len;
+		bool last = word.ptr + word.len + 2 == before.ptr + before.len &&
+			    !precedes_verb(previous);
 
 		/* Any word could name a file; these are meant to. */
 		if (!quoted && !last && !memchr(word.ptr, '/', word.len))

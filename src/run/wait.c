@@ -59,8 +59,15 @@ static void reach(struct koda_command *command, enum koda_ceiling which)
 
 static void reach_reported(struct koda_command *command, const struct koda_report *report)
 {
-	reach(command, report->status == KODA_REPORT_LIMIT_MEMORY ? KODA_CEILING_MEMORY
-								  : KODA_CEILING_PROCESSES);
+	static const enum koda_ceiling which[] = {
+		[KODA_REPORT_LIMIT_PROCESSES] = KODA_CEILING_PROCESSES,
+		[KODA_REPORT_LIMIT_MEMORY] = KODA_CEILING_MEMORY,
+		[KODA_REPORT_LIMIT_WALL_TIME] = KODA_CEILING_WALL_TIME,
+	};
+
+	if (report->status >= KODA_REPORT_LIMIT_PROCESSES &&
+	    report->status < (int)KODA_ARRAY_LEN(which))
+		reach(command, which[report->status]);
 }
 
 void koda_command_note(void *ctx, const struct koda_noted *noted)
@@ -199,7 +206,10 @@ static bool take_report(struct koda_command *command, struct koda_outcome *outco
 		return false;
 	case KODA_REPORT_LIMIT:
 		reach_reported(command, &report);
-		return false;
+		if (report.status != KODA_REPORT_LIMIT_WALL_TIME)
+			return false;
+		outcome->end = KODA_END_TIMEOUT;
+		return true;
 	case KODA_REPORT_EXITED:
 		take_end(command, &report, outcome);
 		return true;
@@ -316,6 +326,8 @@ static void finish(struct koda_command *command, struct koda_outcome *outcome)
 	for (size_t i = 0; i < 2; i++) {
 		outcome->output_bytes += command->output[i].total;
 		outcome->output_dropped += koda_relay_dropped(&command->output[i]);
+		if (!outcome->output_errno)
+			outcome->output_errno = command->output[i].failed;
 	}
 	if (outcome->output_dropped > 0)
 		reach(command, KODA_CEILING_OUTPUT);

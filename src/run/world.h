@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The real file system, as the planner asks for it. */
+/* The real file system: as the planner asks for it (listing.c), and what repositories are in it. */
 #ifndef KODA_RUN_WORLD_H
 #define KODA_RUN_WORLD_H
 
@@ -9,9 +9,6 @@
 #include <stdbool.h>
 
 extern const struct koda_world koda_world_here;
-/* As in struct koda_world (listing.c). */
-KODA_CHECK int koda_world_list(void *ctx, const char *path, size_t max, struct koda_strv *names,
-			       struct koda_error *err);
 
 /* Where a scan puts what it finds; the lists are the caller's. */
 struct koda_found {
@@ -24,7 +21,8 @@ struct koda_found {
 /* Looks for repositories below root, at most depth directories down, and follows their pointers and
  * those of what the lists hold already, wherever they lead. Costs a few microseconds per
  * directory and nothing per file where the file system counts subdirectories. Fails: LIMIT when
- * there are too many directories to look at, SYS, NOMEM. */
+ * there are too many directories to look at, DENIED if one was closed meanwhile, or the way to a
+ * git directory is, SYS, NOMEM. */
 KODA_CHECK int koda_world_scan(const char *root, unsigned int depth, const struct koda_found *found,
 			       struct koda_error *err);
 

@@ -17,10 +17,21 @@ static inline bool koda_hold_is_node(mode_t mode)
 	return S_ISSOCK(mode) && (mode & 07777) == 0;
 }
 
-/* The file that stands in a git directory, unless that has contents, may have many names. */
+/* Of the file that stands in a git directory. */
+#define KODA_HOLD_FILE_MODE 0444
+
+/* A default ACL of the directory, which a command can set, takes rights from a new file until it is
+ * given its mode. */
+static inline bool koda_hold_is_file_mode(mode_t mode)
+{
+	return S_ISREG(mode) && (mode & 07777 & ~KODA_HOLD_FILE_MODE) == 0;
+}
+
+/* Unless it has contents it may have many names. */
 static inline bool koda_hold_is_file(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && (st->st_mode & 07777) == 0444 && st->st_size == 0;
+	return S_ISREG(st->st_mode) && (st->st_mode & 07777) == KODA_HOLD_FILE_MODE &&
+	       st->st_size == 0;
 }
 
 #endif

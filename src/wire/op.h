@@ -97,6 +97,9 @@ struct koda_op {
 /* Flag of a mount op: it is never bubblewrap's to make (plan/bwrap.h). */
 #define KODA_OP_ONLY_INSIDE 32U
 
+/* Flag of a placeholder: it is no further name of another one. */
+#define KODA_OP_ALONE 64U
+
 /* As they lie in the plan: header, then records of 8-byte alignment, texts behind each record. */
 struct koda_op_header {
 	uint32_t magic;

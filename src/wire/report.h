@@ -14,15 +14,21 @@
 /* The launcher's descriptors besides 0-2, which are the command's. */
 #define KODA_STAGE2_PLAN_FD   3 /* the plan: read once the lifeline says that it is sealed */
 #define KODA_STAGE2_STATUS_FD 4 /* reports go here */
-#define KODA_STAGE2_LIFE_FD   5 /* messages of one byte, below; its end ends everything */
+#define KODA_STAGE2_LIFE_FD   5 /* messages, below; its end ends everything */
 
 /* The launcher's argument where there are no namespaces, and a descriptor more: the filters that
  * the plan will have, in the form of a plan, to be installed while the rest of it is made. */
 #define KODA_STAGE2_LANDLOCK   "landlock"
 #define KODA_STAGE2_FILTERS_FD 6
 
-/* The first message says that the plan is there; all others are signals for the command. */
-#define KODA_LIFE_PLAN 0
+/* The first message says that the plan is there, and how long the command may take; all others are
+ * signals for the command, of one byte. */
+#define KODA_LIFE_PLAN    0
+#define KODA_LIFE_FOREVER UINT32_MAX
+struct koda_life_plan {
+	uint32_t word;         /* KODA_LIFE_PLAN */
+	uint32_t wall_seconds; /* KODA_LIFE_FOREVER: no limit */
+};
 
 enum koda_report_kind {
 	KODA_REPORT_SETUP_FAILED = 1, /* nothing ran */
@@ -38,7 +44,8 @@ enum koda_report_kind {
 /* A limit that the launcher watches because the kernel does not. */
 enum koda_report_limit {
 	KODA_REPORT_LIMIT_PROCESSES = 1,
-	KODA_REPORT_LIMIT_MEMORY
+	KODA_REPORT_LIMIT_MEMORY,
+	KODA_REPORT_LIMIT_WALL_TIME /* which the runner did not look at in time */
 };
 
 /* How well. */
@@ -51,8 +58,8 @@ struct koda_report {
 	uint32_t kind;
 	int32_t status;
 	int32_t sys_errno;
-	char step[52];  /* what was being done */
-	char path[192]; /* to what; may be cut */
+	char step[64];  /* what was being done: whole, because people and tables read it */
+	char path[180]; /* to what; may be cut */
 };
 
 #endif
