@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS 300
 #define NOBODY 65534
 
 void bench_must(int r, const char *what)
@@ -64,24 +63,30 @@ double bench_once(const struct bench_subject *subject)
 void bench_compare(const char *name, const struct bench_subject *a, const char *than,
 		   const struct bench_subject *b, double *ret_more_us)
 {
-	static double first[ROUNDS];
-	static double second[ROUNDS];
-	static double ratio[ROUNDS];
+	bench_compare_rounds(BENCH_ROUNDS, name, a, than, b, ret_more_us);
+}
+
+void bench_compare_rounds(size_t rounds, const char *name, const struct bench_subject *a,
+			  const char *than, const struct bench_subject *b, double *ret_more_us)
+{
+	static double first[BENCH_ROUNDS];
+	static double second[BENCH_ROUNDS];
+	static double ratio[BENCH_ROUNDS];
 	struct bench_result x;
 	struct bench_result y;
 	char title[80];
 
-	for (int i = 0; i < ROUNDS; i++) {
+	for (size_t i = 0; i < rounds; i++) {
 		first[i] = bench_once(a);
 		second[i] = bench_once(b);
 		ratio[i] = first[i] / second[i];
 	}
-	x = bench_percentiles(first, ROUNDS);
-	y = bench_percentiles(second, ROUNDS);
+	x = bench_percentiles(first, rounds);
+	y = bench_percentiles(second, rounds);
 	bench_print(name, x, "ms");
 	(void)snprintf(title, sizeof(title), "  %s", than);
 	bench_print(title, y, "ms");
-	bench_print("  ratio, run by run", bench_percentiles(ratio, ROUNDS), "x ");
+	bench_print("  ratio, run by run", bench_percentiles(ratio, rounds), "x ");
 	printf("%-44s p50 %10.3f x    p95 %10.3f x\n", "  ratio of the figures", x.p50 / y.p50,
 	       x.p95 / y.p95);
 	if (ret_more_us)

@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#define BENCH_ROUNDS 300
+
 /* What is run, and where. */
 struct bench_subject {
 	const char *dir;
@@ -26,6 +28,9 @@ double bench_once(const struct bench_subject *subject);
 /* Two subjects in turns, and what the first takes of the second's time. ret_more_us may be NULL. */
 void bench_compare(const char *name, const struct bench_subject *a, const char *than,
 		   const struct bench_subject *b, double *ret_more_us);
+/* The same for what takes long; at most BENCH_ROUNDS. */
+void bench_compare_rounds(size_t rounds, const char *name, const struct bench_subject *a,
+			  const char *than, const struct bench_subject *b, double *ret_more_us);
 
 /* A repository below base; out is its path. */
 const char *bench_project(const char *base, const char *name, char *out, size_t size);

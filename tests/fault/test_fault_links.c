@@ -107,7 +107,7 @@ static int find_sockets(void **ret, struct koda_error *err)
 	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
 	struct koda_strv found = KODA_STRV_INIT;
 	bool unsure;
-	int r = koda_socket_find(koda_in(dir, "root"), &bounds, &found, &unsure, err);
+	int r = koda_socket_find(koda_in(dir, "root"), &bounds, &found, NULL, &unsure, err);
 
 	return keep(&found, r, ret, err);
 }

@@ -139,6 +139,7 @@ static char *plan_of(const struct scene *scene, render_fn *render)
 		.world = &world,
 		.trust = scene->trust,
 		.max_processes = scene->narrow ? 8 : 0,
+		.max_memory = 3ULL << 30,
 		.as_root = scene->as_root,
 		.terminal = scene->terminal ? &terminal : NULL,
 		.sockets = scene->sockets,

@@ -279,7 +279,7 @@ bad_text() {
 		refuses "--memory $size"
 	done
 	koda policy show --memory 1023K
-	refuses "--memory 1023K" "at least 1048576"
+	refuses "--memory 1023K" "at least 1M"
 	for number in '' x -1 1K 0 99999999999999999999; do
 		koda policy show --max-procs "$number"
 		refuses "--max-procs $number"
@@ -323,8 +323,11 @@ bad_text() {
 	mkdir gone
 	cd gone
 	rmdir ../gone
-	koda policy show
-	refuses
+	for command in 'policy show' 'run true'; do
+		# shellcheck disable=SC2086 # words
+		koda $command
+		refuses 'cannot tell the working directory' 'go to a directory that is there, or name another project root'
+	done
 	koda policy check --root "$project" read x
 	refuses
 	koda policy show --root "$project"
@@ -346,4 +349,14 @@ bad_text() {
 	echo '[]' >"$name"
 	koda policy compose "$name" good.json
 	refuses 'nnn'
+}
+
+@test "a URL is told from a host with a bad port" {
+	local url
+	for url in https://github.com/ https://github.com:443/; do
+		koda policy check connect "$url"
+		refuses "host '$url': is a URL; give its host alone, or HOST:PORT"
+		koda policy show --deny-domain "$url"
+		refuses "host '$url': is a URL"
+	done
 }

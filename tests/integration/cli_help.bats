@@ -97,6 +97,8 @@ commands=('' 'policy' 'policy show' 'policy compose' 'policy check' 'env' 'compl
 	refuses "did you mean 'env'"
 	koda completon bash
 	refuses "did you mean 'completion'"
+	koda check write file
+	refuses "unknown command 'check': it is 'policy check'; see 'koda-sandbox --help'"
 }
 
 @test "an unknown command that resembles none" {

@@ -61,9 +61,11 @@ PY
 @test "the filter names what it refuses, and its default" {
 	koda plan --seccomp
 	succeeds
-	for call in ptrace mount bpf keyctl io_uring_setup clone3 socket unshare; do
+	for call in process_vm_readv mount bpf keyctl io_uring_setup clone3 socket unshare; do
 		grep -qF "\"$call\"" "$BATS_TEST_TMPDIR/out"
 	done
+	grep -q "^# ptrace: EPERM but for" "$BATS_TEST_TMPDIR/out"
+	grep -q "^# ioctl: ENOTTY but for" "$BATS_TEST_TMPDIR/out"
 	grep -q 'default action' "$BATS_TEST_TMPDIR/out"
 	grep -q 'action ALLOW' "$BATS_TEST_TMPDIR/out"
 	grep -q 'action KILL_PROCESS' "$BATS_TEST_TMPDIR/out"

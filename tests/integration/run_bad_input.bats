@@ -63,6 +63,25 @@ nothing_ran() {
 	done
 }
 
+@test "a place to start in that the policy hides" {
+	inside --deny-read src --cwd src touch ran
+	nothing_ran "$project/src: " 'Permission denied; the policy hides it, or it is another'
+	inside --deny-read src ls
+	silent 0
+}
+
+@test "root in the project of another user, which is closed" {
+	[[ $EUID -eq 0 ]] || return 0 # nobody else gets there
+	mkdir -p closed/project
+	chown 65534 closed
+	chmod 700 closed
+	remember
+	inside --root closed/project touch ran
+	nothing_ran "$project/closed/project: " 'run it as the owner of the project'
+	inside --root closed/project --read-only touch ran
+	nothing_ran "$project/closed/project: " 'Permission denied; '
+}
+
 @test "a command that is missing, and one that cannot be executed" {
 	inside no-such-program
 	says 127 'no-such-program: command not found'
@@ -108,6 +127,8 @@ nothing_ran() {
 
 @test "no HOME, one that is missing, one that is not absolute" {
 	local home
+	# Without one the account's counts, and with it the state that is kept there.
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	for home in '' /no/such/home; do
 		HOME=$home inside -c 'echo ran'
 		silent 0
@@ -153,6 +174,16 @@ nothing_ran() {
 	elsewhere 'mount --bind "$project" "$project"; mount -o remount,bind,ro "$project"
 		cd "$project"; exec "$KODA_BIN" run --read-only -c "echo ran"'
 	silent 0
+}
+
+@test "a project in which nothing can be made" {
+	# Only root can say so, and only of some file systems; there are some that have no sockets.
+	if [[ $EUID -ne 0 ]] || ! chattr +i "$project" 2>/dev/null; then
+		return 0
+	fi
+	inside touch ran
+	chattr -i "$project"
+	nothing_ran 'reserve a protected name' 'use --read-only, or a project elsewhere'
 }
 
 @test "no user namespaces" {
@@ -215,6 +246,18 @@ nothing_ran() {
 	unchanged
 }
 
+@test "a /proc that is covered in parts, as containers have it" {
+	elsewhere 'mount -t tmpfs none /proc/fs && exec "$KODA_BIN" run touch ran'
+	nothing_ran /proc 'a container has to show all of /proc'
+}
+
+@test "within another sandbox" {
+	status=0 stdout=''
+	"$KODA_DENY" openat2 ENOSYS clone3 ENOSYS -- "$KODA_BIN" run touch ran </dev/null 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	slurp stderr "$BATS_TEST_TMPDIR/err"
+	nothing_ran 'hides openat2, close_range or mount_setattr, as another sandbox does' 'start it outside'
+}
+
 @test "sockets that neither the kernel nor the table will name" {
 	elsewhere 'mount -t tmpfs none /proc; exec "$KODA_DENY" socket EPERM -- "$KODA_BIN" run touch ran'
 	# A sanitized program looks for leaks in /proc at its end, and for the option not to.
@@ -230,4 +273,13 @@ nothing_ran() {
 	timeout 20 "$KODA_BIN" run --policy-fd 9 touch ran 9>&- </dev/null \
 		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	[[ $status -eq 125 && $(<"$BATS_TEST_TMPDIR/err") == *'--policy-fd 9'* && ! -e ran ]]
+}
+
+@test "a limit of file sizes that leaves no room for the plan" {
+	# Standard error may not be a file.
+	(ulimit -f 0 && exec "$KODA_BIN" run touch ran) </dev/null 2>&1 >/dev/null |
+		cat >"$BATS_TEST_TMPDIR/err"
+	status=${PIPESTATUS[0]} stderr=$(<"$BATS_TEST_TMPDIR/err")
+	[[ $status -eq 125 && $stderr == koda-sandbox:*'raise the limit of file sizes'* ]]
+	unchanged
 }

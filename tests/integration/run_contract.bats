@@ -89,7 +89,10 @@ teardown() {
 	printf '#!/nowhere/interpreter\n' >script
 	chmod +x script
 	inside ./script
-	[[ $status -eq 126 || $status -eq 127 ]] # the kernel does not tell which one is missing
+	says 126 './script: cannot be executed: its interpreter'
+	mv script no-other-is-so-called
+	PATH=$project:$PATH inside no-other-is-so-called
+	says 126 'so-called: cannot be executed: its interpreter'
 }
 
 @test "a script that names no interpreter is one for sh" {
@@ -179,16 +182,16 @@ teardown() {
 }
 
 @test "arguments that fit the runner but not the command" {
-	# The environment inside is larger than the empty one outside, so the longest arguments that
-	# the runner can be given are too long for what it executes.
+	# The environment inside is larger than the one outside, so the longest arguments that the
+	# runner can be given are too long for what it executes.
 	python3 - "$KODA_BIN" <<'PY'
 import resource, subprocess, sys
 
 def call(words):
     """The result, or None if already the runner could not be executed."""
     try:
-        return subprocess.run([sys.argv[1], "run", *words], env={}, stdin=subprocess.DEVNULL,
-                              capture_output=True, check=False)
+        return subprocess.run([sys.argv[1], "run", *words], env={"HOME": "/nonexistent"},
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:
         return None
 
@@ -481,6 +484,24 @@ PY
 	[[ $statuses == 141 && $(<"$BATS_TEST_TMPDIR/out") == y ]]
 }
 
+@test "output that cannot be written is told of, and is no success" {
+	for backend in native bwrap; do
+		status=0
+		"$KODA_BIN" run --backend "$backend" -c 'echo lost' </dev/null >/dev/full \
+			2>"$BATS_TEST_TMPDIR/err" || status=$?
+		[[ $status -eq 1 ]]
+		[[ $(<"$BATS_TEST_TMPDIR/err") == "koda-sandbox: output was lost, it cannot be written: No space left on device" ]]
+	done
+	# Not by the end of it either, and the command's own status comes first.
+	status=0
+	"$KODA_BIN" run --max-output 2 -c 'echo lost; exit 3' </dev/null >/dev/full \
+		2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[[ $status -eq 3 && $(<"$BATS_TEST_TMPDIR/err") == *"output was lost"* ]]
+	status=0
+	"$KODA_BIN" run -c 'echo lost >&2' </dev/null 2>/dev/full || status=$?
+	[[ $status -eq 1 ]]
+}
+
 @test "output arrives while the command runs" {
 	mkfifo "$BATS_TEST_TMPDIR/pipe"
 	"$KODA_BIN" run -c 'echo first; until test -e go; do sleep 0.05; done; echo second' \
@@ -638,6 +659,34 @@ PY
 	all_gone "$BATS_TEST_TMPDIR/family"
 	rm ready
 	unchanged
+	[[ -z $(ls -A "$HOME") ]]
+}
+
+@test "the runner of one of two is killed: the other stays protected, and then nothing is left" {
+	local killed i
+	git_identity
+	new_repository "$project"
+	remember
+	start -c 'touch first; sleep 600'
+	appears first
+	killed=$runner
+	start -c 'touch second; until test -e go; do sleep 0.05; done
+		echo x >.envrc || mkdir .vscode/x || mkdir -p .koda/agents || echo x >.git/commondir || exit 5'
+	appears second
+	family "$killed" >"$BATS_TEST_TMPDIR/family"
+	kill -KILL "$killed"
+	wait "$killed" || true
+	all_gone "$BATS_TEST_TMPDIR/family"
+	touch go
+	finish
+	[[ $status -eq 5 ]] || { show_result; false; }
+	rm first second go
+	# Whoever of the two is the last removes them.
+	for ((i = 0; i < 200; i++)); do
+		! unchanged >/dev/null || break
+		sleep 0.05
+	done
+	unchanged
 }
 
 @test "the guardian is killed: everything inside dies, the next run tidies up" {
@@ -756,4 +805,8 @@ PY
 	succeeds
 	[[ $stdout != *$'\nwritable /'* ]]
 	[[ $stdout != *$'\e'* ]]
+	# Nor do characters of more than one byte deceive, or what is no character at all.
+	koda plan printf $'\xe2\x80\xaeb\xc2\x9b2J\xff'
+	succeeds
+	[[ $stdout == *'\xe2\x80\xaeb\xc2\x9b2J\xff'* ]]
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
-# shellcheck disable=SC2016 # the shell inside expands what is quoted here
+# shellcheck disable=SC2016,SC2030,SC2031 # the shell inside expands what is quoted here; tests are subshells
 # The event stream: one JSON object a line, from start to exit, whatever happens between.
 
 setup() {
@@ -41,15 +41,27 @@ if not eval(sys.argv[2]):
 	[[ $(<"$BATS_TEST_TMPDIR/out") != *' 7 ->'* ]]
 }
 
+@test "a file in the project is not the command's to change" {
+	mkdir logs
+	events=$project/logs/events
+	inside --events logs/events -c 'echo x >logs/events; rm -f logs/events; mv logs gone
+		echo x >logs/other; exit 3'
+	[[ $status -eq 3 && -e logs/other ]]
+	told '[x["type"] for x in e if x["type"] != "violation"] == ["start", "exit"]'
+}
+
 @test "a signal" {
 	inside --events "$events" -c 'kill -USR1 $$'
 	told 'e[-1]["code"] is None and e[-1]["signal"] == 10 and e[-1]["reason"] == "signal"'
 }
 
 @test "wall time: a limit and the reason" {
-	inside --events "$events" --wall-time 1 -c 'sleep 20'
-	says 124 'wall time'
-	told 'e[1]["type"] == "limit" and e[1]["which"] == "wall_time" and e[1]["value"] == 1'
+	inside --events "$events" --wall-time 1 -c 'echo x >/etc/koda-x; printf 10%% >&2; sleep 20'
+	[[ $status -eq 124 ]]
+	# Lines of its own, and the block last, also if the command was within one.
+	[[ $stderr == *$'\n10%\nkoda-sandbox: the wall time has passed'*$'ended\n<sandbox_violations>\ndeny file-write* /etc/koda-x\n</sandbox_violations>' ]] ||
+		{ show_result; false; }
+	told 'e[2]["type"] == "limit" and e[2]["which"] == "wall_time" and e[2]["value"] == 1'
 	told 'e[-1]["reason"] == "wall_time" and e[-1]["code"] is None'
 }
 
@@ -95,6 +107,13 @@ if not eval(sys.argv[2]):
 	[[ $status -eq 9 ]]
 }
 
+@test "events that cannot be written are told of" {
+	status=0
+	"$KODA_BIN" run --events-fd 7 -c 'exit 9' 7>/dev/full 2>"$BATS_TEST_TMPDIR/err" </dev/null || status=$?
+	slurp stderr "$BATS_TEST_TMPDIR/err"
+	says 9 'events are lost, they cannot be written: No space left on device'
+}
+
 @test "denials: an event each, and a block after a command that failed" {
 	inside --events "$events" -c 'touch /etc/koda-x /etc/koda-y; echo x >.envrc; exit 6'
 	[[ $status -eq 6 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* /etc/koda-x
@@ -106,6 +125,27 @@ deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_v
 	[[ $status -eq 0 && $stderr != *sandbox_violations* ]] || { show_result; false; }
 	inside -c 'echo "cat: /nowhere: No such file" >&2; false'
 	[[ $stderr != *sandbox_violations* ]]
+}
+
+@test "denials: a missing name that is reserved seems to exist, and is a denial" {
+	inside -c 'mkdir .vscode || echo x >.cursor/rules'
+	[[ $status -eq 2 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* '"$project/.vscode"$'
+deny file-write* '"$project/.cursor/rules"$'\n</sandbox_violations>' ]] || { show_result; false; }
+	# So is a directory that would hold one.
+	PATH=$project/modules/.bin:$PATH inside -c 'mkdir -p modules/x'
+	[[ $status -eq 1 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* '"$project/modules"$'\n'* ]] ||
+		{ show_result; false; }
+	mkdir .vscode
+	inside -c 'mkdir .vscode'
+	[[ $status -eq 1 && $stderr == *'File exists' ]] || { show_result; false; }
+}
+
+@test "denials: what leads to something protected cannot be moved, and that is a denial" {
+	mkdir -p .git/hooks other
+	inside --events "$events" -c 'mv other moved && mv .git old'
+	[[ $status -eq 1 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* '"$project/.git"$'\n</sandbox_violations>' ]] ||
+		{ show_result; false; }
+	told '[(x["kind"], x["rule"][:10]) for x in e if x["type"] == "violation"] == [("file_write", "floor.git ")]'
 }
 
 @test "denials: a file that its own mode closes is no denial, writing to it is" {

@@ -91,7 +91,7 @@ shows() {
 }
 
 @test "Ctrl-C interrupts what runs inside, not the runner" {
-	on_tty 'wait waiting' 'type \x03' -- run -c 'trap "echo caught; exit 5" INT; echo waiting; sleep 20'
+	on_tty 'wait waiting' 'type \x03' -- run -c 'trap "echo caught; exit 5" INT; echo waiting; sleep 20 & wait'
 	shows 5 caught
 	on_tty 'wait waiting' 'type \x03' -- run -c 'echo waiting; exec sleep 20'
 	[[ $status -eq 130 ]]
@@ -103,6 +103,11 @@ shows() {
 	shows 0 ended
 	on_tty 'wait waiting' 'type \x1c' -- run -c 'echo waiting; exec sleep 20'
 	[[ $status -eq 131 ]]
+}
+
+@test "what the runner says at the end begins a line" {
+	on_tty -- run --wall-time 1 -c 'printf within; sleep 20'
+	shows 124 $'within\nkoda-sandbox: the wall time has passed'
 }
 
 @test "shell: the user's shell, with job control and its exit status" {
@@ -126,6 +131,16 @@ shows() {
 	[[ $status -eq 3 && $stdout == 'from a pipe' ]] || { show_result; false; }
 }
 
+@test "a command that stops itself goes on, for nobody could continue it" {
+	for backend in native bwrap 'landlock --trust plan --yes --accept private_dirs --accept second_layer'; do
+		# shellcheck disable=SC2086 # options
+		on_tty -- run --backend $backend -c 'kill -STOP $$; echo went on; exit 3'
+		shows 3 'went on'
+	done
+	on_tty 'wait @koda' "type $ask" 'wait ready> ' 'type suspend; echo went "on"\n' 'wait went on' 'type exit 4\n' -- shell
+	shows 4 'went on'
+}
+
 @test "stopped and continued: the caller's terminal is its own meanwhile" {
 	on_tty 'wait waiting' 'signal SIGTSTP' stopped 'signal SIGCONT' 'type \n' 'wait done' -- \
 		run -c 'echo waiting; read -r x; echo done'
@@ -137,6 +152,35 @@ shows() {
 	[[ $status -eq 143 ]] || { show_result; false; }
 	on_tty 'wait waiting' -- run --wall-time 1 -c 'echo waiting; sleep 20'
 	[[ $status -eq 124 ]] || { show_result; false; }
+}
+
+@test "a terminal that is closed ends the command, also one that does not listen" {
+	run python3 -c '
+import os, pty, sys, time
+
+def is_going_on():
+    before = os.stat("beat").st_size
+    time.sleep(0.5)
+    return os.stat("beat").st_size > before
+
+deaf = "trap \"\" HUP INT TERM; while :; do echo >>beat; sleep 0.05; done"
+runner, ours = pty.fork()
+if runner == 0:
+    os.execv(sys.argv[1], ["koda-sandbox", "run", "-c", deaf])
+while not os.path.exists("beat"):
+    time.sleep(0.05)
+# The signal alone says nothing.
+os.kill(runner, 1)
+time.sleep(6)
+print("goes on" if is_going_on() else "ended")
+os.close(ours)
+for _ in range(40):
+    going_on = is_going_on()
+    if not going_on:
+        break
+print("goes on" if going_on else "ended")
+os.kill(runner, 9)' "$KODA_BIN"
+	[[ $output == $'goes on\nended' ]] || { echo "$output"; false; }
 }
 
 @test "many bytes pass unchanged through a raw terminal" {

@@ -217,10 +217,11 @@ static struct koda_report run(int args)
 	koda_auto_fd int life_end = -1;
 	struct koda_report report = { 0 };
 	struct koda_error err = { 0 };
-	const char go = KODA_LIFE_PLAN;
+	const struct koda_life_plan go = { KODA_LIFE_PLAN, KODA_LIFE_FOREVER };
 
 	if (koda_fd_socketpair(&status, &status_end, &err) < 0 ||
-	    koda_fd_socketpair(&life, &life_end, &err) < 0 || write(life, &go, 1) != 1)
+	    koda_fd_socketpair(&life, &life_end, &err) < 0 ||
+	    write(life, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		give_up("make channels", &err);
 	launch(args, status_end, life_end);
 	koda_fd_close(&status_end);

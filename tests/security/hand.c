@@ -6,7 +6,8 @@
  *
  * Exits as the command does; with 103 if the library refuses a descriptor as not permitted, with
  * 104 if it calls the request impossible, and with 125 if nothing ran for any other reason. BACKEND
- * is a name of --backend, or none.
+ * is a name of --backend, or none. With KODA_HAND_HEIR in the environment it is killed once there
+ * is a file of that name, and leaves a process behind that has all its descriptors.
  */
 #include "base/macros.h"
 
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <koda/sandbox.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +213,25 @@ static void drain(void)
 	(void)close(ours.go);
 }
 
+/* T-38. */
+static void leave_heir(const char *mark)
+{
+	pid_t heir;
+
+	while (access(mark, F_OK) < 0)
+		(void)usleep(10000);
+	heir = fork();
+	if (heir == 0) {
+		for (int fd = 0; fd <= 2; fd++)
+			(void)close(fd);
+		(void)sleep(PATIENCE_SECS);
+		_exit(0);
+	}
+	(void)printf("%d\n", heir);
+	(void)fflush(stdout);
+	(void)raise(SIGKILL);
+}
+
 static int run(struct koda_sandbox *sandbox, const struct koda_command_options *options)
 {
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
@@ -224,6 +245,8 @@ static int run(struct koda_sandbox *sandbox, const struct koda_command_options *
 	for (size_t i = 0; i < options->descriptor_count; i++)
 		(void)close(options->descriptors[i].host_fd);
 	drain();
+	if (getenv("KODA_HAND_HEIR"))
+		leave_heir(getenv("KODA_HAND_HEIR"));
 	r = koda_command_wait(command, &outcome, &err);
 	koda_command_free(command);
 	if (r < 0)

@@ -5,11 +5,14 @@
  * is made weaker: a kind that allows more, a flag less, a limit twice as high.
  *
  *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints what nobody noticed
- *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary); prints what happened
+ *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary, a tree that can be
+ * written) mutate with unsound HOW ROOT HOME PROBE ACTS  a plan that nobody sealed, or that is none
  *   mutate fence KIND PATH ROOT HOME PROBE ACTS   the same without namespaces
  *
  * KODA_STAGE2 is the launcher. ACTS is a file of lines for `probe each`.
  */
+#include "unsound.h"
+
 #include "../unit/koda_test.h"
 
 #include "base/buf.h"
@@ -103,11 +106,13 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 	koda_sandbox_close(sandbox);
 }
 
-/* A change of a plan: line `at` has op `instead`, or is not there; at the end comes `more`. */
+/* A change of a plan: line `at` has op `instead`, or is not there; at the end come `more`. */
 struct change {
 	size_t at;
 	const struct koda_op *instead;
 	const struct koda_op *more;
+	size_t more_count;
+	const char *unsound; /* how it is handed over; NULL: as it should be */
 };
 
 /* The plan with a change, or only its filters, as a sealed file. */
@@ -126,10 +131,12 @@ static int seal(const struct bench *bench, const struct change *change, bool fil
 					  i == change->at ? change->instead
 							  : &bench->plan.lines[i].op,
 					  NULL, &err);
-	if (r == KODA_OK && change->more && !filters)
-		r = koda_plan_add(&changed, change->more, NULL, &err);
+	for (size_t i = 0; i < change->more_count && r == KODA_OK && !filters; i++)
+		r = koda_plan_add(&changed, &change->more[i], NULL, &err);
 	if (r == KODA_OK)
 		r = koda_plan_encode(&changed, &bytes, &err);
+	if (r == KODA_OK && change->unsound)
+		return unsound_plan(&bytes, change->unsound);
 	if (r == KODA_OK)
 		r = koda_fd_sealed("plan", bytes.ptr, bytes.len, &fd, &err);
 	if (r < 0)
@@ -137,8 +144,9 @@ static int seal(const struct bench *bench, const struct change *change, bool fil
 	return fd;
 }
 
-static void launch(const struct bench *bench, int plan, int filters, int out, int status_end,
-		   int life_end)
+/* Its exit status. */
+static int launch(const struct bench *bench, int plan, int filters, int out, int status_end,
+		  int life_end)
 {
 	static char name[] = "koda-sandbox-stage2";
 	static char mode[] = KODA_STAGE2_LANDLOCK;
@@ -165,6 +173,7 @@ static void launch(const struct bench *bench, int plan, int filters, int out, in
 		give_up("start the launcher", &err);
 	if (koda_proc_wait(&guardian, koda_clock_now() + LIMIT_NS, &how, &err) < 0)
 		give_up("wait for the launcher", &err);
+	return how.code;
 }
 
 /* How it ended; what comes before, a listener say, is of no interest here. */
@@ -193,22 +202,29 @@ static char *run(const struct bench *bench, const struct change *change)
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
 	struct koda_report report;
 	struct koda_error err = { 0 };
-	const char go = KODA_LIFE_PLAN;
+	const struct koda_life_plan go = { KODA_LIFE_PLAN, KODA_LIFE_FOREVER };
 	char *said = NULL;
+	int code;
 
 	if (out < 0 || koda_fd_socketpair(&status, &status_end, &err) < 0 ||
 	    koda_fd_socketpair(&life, &life_end, &err) < 0)
 		give_up("make pipes", &err);
-	if (write(life, &go, 1) != 1)
+	if (write(life, &go, sizeof(go)) != (ssize_t)sizeof(go))
 		give_up("send the plan", &err);
-	launch(bench, plan, filters, out, status_end, life_end);
+	code = launch(bench, plan, filters, out, status_end, life_end);
 	koda_fd_close(&status_end);
 	report = last_report(status);
+	/* Whichever of its processes has failed, where it made them all itself. */
+	if (!bench->fenced && report.kind != 0 &&
+	    code != (report.kind == KODA_REPORT_SETUP_FAILED ? KODA_STAGE2_FAILED : 0)) {
+		(void)snprintf(err.field, sizeof(err.field), "%d %s", code, report.step);
+		give_up("the launcher's exit status", &err);
+	}
 	(void)lseek(out, 0, SEEK_SET);
 	if (koda_fd_read_all(out, &text, &err) < 0)
 		give_up("read the answers", &err);
 	if (report.kind != KODA_REPORT_EXITED &&
-	    koda_buf_addf(&text, "refused: %.50s %.190s", report.step, report.path) < 0)
+	    koda_buf_addf(&text, "refused: %.63s %.179s", report.step, report.path) < 0)
 		give_up("out of memory", &err);
 	if (koda_buf_add(&text, "", 0) < 0 || koda_buf_take(&text, &said) < 0)
 		give_up("out of memory", &err);
@@ -322,18 +338,27 @@ static int weaken_each(const struct bench *bench, const char *all)
 	return survivors ? 1 : 0;
 }
 
-/* One canary more, or a filter in the place of the plan's that lets everything pass. */
+/* One canary more, a tree that the view lets be written (and Landlock, if it is "granted", too), or
+ * a filter in the place of the plan's that lets everything pass. */
 static int add_one(const struct bench *bench, const char *kind, const char *path)
 {
 	static const struct sock_filter pass = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	const struct koda_op lax = { .kind = KODA_OP_FILTER,
 				     .text1 = { (const char *)&pass, sizeof(pass) } };
-	struct koda_op more = { .kind = KODA_OP_DENIED_READ, .text1 = koda_span_of(path) };
-	struct change change = { .at = NONE, .more = &more };
+	struct koda_op more[] = {
+		{ .kind = KODA_OP_DENIED_READ, .text1 = koda_span_of(path) },
+		{ .kind = KODA_OP_LANDLOCK, .n1 = UINT64_MAX, .text1 = koda_span_of(path) },
+	};
+	bool granted = strcmp(kind, "granted") == 0;
+	struct change change = { .at = NONE, .more = more, .more_count = granted ? 2 : 1 };
 	char *said;
 
 	if (strcmp(kind, koda_op_name(KODA_OP_DENIED_WRITE)) == 0)
-		more.kind = KODA_OP_DENIED_WRITE;
+		more[0].kind = KODA_OP_DENIED_WRITE;
+	if (strcmp(kind, koda_op_name(KODA_OP_WRITABLE)) == 0 || granted)
+		more[0].kind = KODA_OP_WRITABLE;
+	if (strcmp(kind, "unsound") == 0)
+		change = (struct change){ .at = NONE, .unsound = path };
 	if (strcmp(kind, koda_op_name(KODA_OP_FILTER)) == 0 || bench->early)
 		change = (struct change){ .at = 0, .instead = &lax };
 	while (change.instead && bench->plan.lines[change.at].op.kind != KODA_OP_FILTER)

@@ -21,6 +21,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
+account=$(getent passwd "$(id -u)" | cut -d : -f 6)
 home=$base/home root=$base/home/project
 mkdir -p "$root"/{veiled/hole,closed,.claude/agents,.git/hooks,.git/info,nested/.git/hooks,conf}
 echo secret | tee "$root"/{secret,veiled/secret,closed/file} >/dev/null
@@ -61,6 +62,8 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 	for name in .claude/settings.json .git/config nested/.git/config closed/file secret; do
 		printf 'open-write\t%s\n' "$name"
 	done
+	# Of the home that the account has, if there is any; HOME says another.
+	printf 'open-read\t%s\n' "$account"/.config/koda/db "$account"/.local/state/koda
 	printf 'open-read\t%s\n' secret veiled veiled/secret veiled/hole/file file /proc/1/status \
 		"$home/.config/koda/db/key" "$home/.local/state/koda/key" /dev/zero /dev/kmsg \
 		ca.pem ca.key /run/koda/ca-bundle.pem

@@ -17,7 +17,8 @@
 #define WORDS_MAX 8
 
 static const struct probe_entry *const tables[] = { probe_file_acts, probe_call_acts,
-						    probe_net_acts, probe_look_acts };
+						    probe_net_acts, probe_look_acts,
+						    probe_trace_acts };
 
 long probe_number(const char *text)
 {

@@ -17,7 +17,6 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +34,17 @@ static int try_socket(char **arg)
 	if (fd < 0)
 		return errno;
 	(void)close(fd);
+	return 0;
+}
+
+static int try_pair(char **arg)
+{
+	int ends[2];
+
+	if (socketpair((int)probe_number(arg[0]), (int)probe_number(arg[1]), 0, ends) < 0)
+		return errno;
+	(void)close(ends[0]);
+	(void)close(ends[1]);
 	return 0;
 }
 
@@ -132,66 +142,6 @@ static int try_clone3(char **arg)
 static int try_signal(char **arg)
 {
 	return result(kill((pid_t)probe_number(arg[0]), 0));
-}
-
-static int try_ptrace(char **arg)
-{
-	pid_t pid = (pid_t)probe_number(arg[0]);
-
-	/* Seizing does not stop it, and ends with this process. */
-	return result(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
-}
-
-/* A child of one's own is the easiest victim there is: parent reads its memory. */
-static int read_other(int (*act)(pid_t pid, void *address))
-{
-	static char secret[] = "secret";
-	int end[2];
-	pid_t pid;
-	int error;
-	char byte;
-
-	if (pipe2(end, O_CLOEXEC) < 0)
-		return errno;
-	pid = fork();
-	if (pid == 0) {
-		(void)close(end[1]);
-		(void)!read(end[0], &byte, 1); /* until the parent is done */
-		_exit(0);
-	}
-	error = pid < 0 ? errno : act(pid, secret);
-	(void)close(end[1]);
-	(void)close(end[0]);
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
-	return error;
-}
-
-static int vm_read(pid_t pid, void *address)
-{
-	char copy[4];
-	struct iovec local = { copy, sizeof(copy) };
-	struct iovec remote = { address, sizeof(copy) };
-
-	return result(process_vm_readv(pid, &local, 1, &remote, 1, 0));
-}
-
-static int trace_child(pid_t pid, void *address)
-{
-	(void)address;
-	return result(ptrace(PTRACE_SEIZE, pid, NULL, NULL));
-}
-
-static int try_vm_read(char **arg)
-{
-	(void)arg;
-	return read_other(vm_read);
-}
-
-static int try_trace_child(char **arg)
-{
-	(void)arg;
-	return read_other(trace_child);
 }
 
 /* Types a byte into terminal FD; the upper half of the command is not the kernel's business. */
@@ -355,15 +305,13 @@ static int list_calls(char **arg)
 
 const struct probe_entry probe_call_acts[] = {
 	{ "socket", 3, try_socket },
+	{ "socket-pair", 2, try_pair },
 	{ "connect-unix", 1, try_connect_unix },
 	{ "abstract-connect", 1, try_connect_abstract },
 	{ "unshare", 1, try_unshare },
 	{ "clone", 1, try_clone },
 	{ "clone3", 1, try_clone3 },
 	{ "signal", 1, try_signal },
-	{ "ptrace", 1, try_ptrace },
-	{ "ptrace-child", 0, try_trace_child },
-	{ "vm-read", 0, try_vm_read },
 	{ "tiocsti", 1, try_tiocsti },
 	{ "tiocsti-high", 1, try_tiocsti_high },
 	{ "tioclinux", 1, try_tioclinux },

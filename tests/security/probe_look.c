@@ -196,10 +196,16 @@ static int walk_one(const char *path, const struct stat *st, int type, struct FT
 
 static int walk(const char *kind, const char *dir)
 {
+	int tries = 0;
+
 	walk_kind = kind;
 	walk_found = 0;
-	if (nftw(dir, walk_one, 32, FTW_PHYS | FTW_ACTIONRETVAL) < 0)
-		return errno;
+	/* On the host directories come and go, which ends a walk in the middle. */
+	while (nftw(dir, walk_one, 32, FTW_PHYS | FTW_ACTIONRETVAL) < 0) {
+		if (errno != ENOENT || ++tries == 20)
+			return errno;
+		walk_found = 0;
+	}
 	return walk_found ? 0 : ENOENT;
 }
 

@@ -16,9 +16,22 @@ teardown() {
 @test "the launcher and the program itself cannot be replaced" {
 	local dir
 	dir=$(dirname -- "$KODA_PROGRAM")
-	# The plan tells it without a run in a directory that belongs to somebody else.
-	status=0
-	policy_where "d['fs']['allow_write'] = ['$dir']"
-	run "$KODA_BIN" plan "${box[@]}" -c true 9<"$policy"
-	[[ $output != *"writable     $dir "* ]] || { grep -F "$dir" <<<"$output"; false; }
+	outside create "$dir/koda-t05"
+	policy_where "d['fs']['allow_write'] = ['$dir', '$project']"
+	refused_each <<-ACTS
+		open-write	$dir/koda-t05
+		rename	$dir/koda-t05	$dir/koda-t05-moved
+		rename	$project/file	$dir/koda-t05
+		create	$dir/koda-t05-new
+		unlink	$dir/koda-t05
+	ACTS
+	allowed open-write file
+	outside unlink "$dir/koda-t05"
+}
+
+# bats test_tags=clause:none
+@test "the launcher brings all that it runs" {
+	run readelf --program-headers --dynamic --wide "$KODA_STAGE2"
+	[[ $status -eq 0 && $output == *LOAD* && $output != *INTERP* && $output != *NEEDED* ]] ||
+		{ echo "$output"; false; }
 }

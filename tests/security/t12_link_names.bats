@@ -99,3 +99,33 @@ teardown() {
 	outside create .vscode/other
 	outside unlink .vscode
 }
+
+# Only in there can be seen where it leads.
+@test "a link in a directory that an earlier command closed" {
+	mkdir -p .claude conf nested/.git .git/modules/part tools/hooks tools/part shut way
+	echo here | tee conf/soft conf/hard conf/denied conf/further tools/part/file >tools/hooks/file
+	ln -s ../conf/soft .claude/settings.json
+	ln conf/hard .claude/settings.local.json
+	ln -s ../../tools/hooks nested/.git/hooks
+	ln -s ../../../tools/part .git/modules/part/hooks
+	ln -s ../conf/denied shut/link
+	ln -s ../conf/further way/link
+	ln -s way/link .envrc
+	local dir mode
+	box=(--deny-write "$project/shut/link")
+	for dir in .claude nested/.git .git/modules/part shut way; do
+		for mode in 0000 0300 0600; do
+			chmod "$mode" "$dir"
+			run run_box sh -c 'for file in conf/* tools/*/file; do echo x >"$file"; done'
+			chmod 755 "$dir"
+			[[ $(cat conf/* tools/*/file | sort -u) == here ]] || { echo "$dir, mode $mode: $output"; false; }
+			# Root sees it all the same. Otherwise it is told what to do, and where.
+			[[ $EUID -eq 0 || $status -ne 125 || $output == *"(chmod u+rwx): $project/$dir" ]] || { echo "$output"; false; }
+		done
+	done
+	# Twin: what nobody asked to protect.
+	echo here >free
+	allowed open-write free
+	box=()
+	allowed open-write conf/denied
+}

@@ -71,9 +71,9 @@ hidden() {
 	refused connect-unix "$1"
 }
 
-@test "nor in a directory that was closed when the command started" {
-	mkdir shut
-	listen_unix "$project/shut/s"
+# The socket shut/s stays out of reach if its directory is closed when the command starts, and opened
+# while it runs.
+hidden_in_shut() {
 	outside connect-unix "$project/shut/s"
 	local mode
 	for mode in 0000 0600; do
@@ -84,6 +84,19 @@ hidden() {
 		wait "$!"
 		[[ $status -ne 0 ]] || { echo "mode $mode: $output"; false; }
 	done
+}
+
+@test "nor in a directory that was closed when the command started" {
+	mkdir shut
+	listen_unix "$project/shut/s"
+	hidden_in_shut
+}
+
+# Where they were bound it says nothing of where they are.
+@test "nor one that was moved into a directory that was closed when the command started" {
+	mkdir shut
+	bind_unix STREAM / "$elsewhere/new" "os.rename('$elsewhere/new', '$project/shut/s')"
+	hidden_in_shut
 }
 
 # bats test_tags=backend:locked

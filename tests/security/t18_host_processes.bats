@@ -29,9 +29,9 @@ teardown() {
 	bash -c 'trap "echo got >got" CONT; echo ready >ready; for i in {1..600}; do sleep 0.1; done' 3>&- &
 	background+=($!)
 	wait_for ready
-	run run_box sh -c 'kill -CONT -1'
+	run run_box sh -c 'kill -CONT -1; echo sent'
 	sleep 0.3
-	[[ ! -e got ]]
+	[[ $output == *sent* && ! -e got ]]
 	kill -CONT "${background[0]}"
 	wait_for got
 }
@@ -41,6 +41,8 @@ teardown() {
 	background+=($!)
 	refused ptrace "${background[0]}"
 	outside ptrace "${background[0]}"
+	refused ptrace-parents
+	outside ptrace-parents
 }
 
 # bats test_tags=backend:view

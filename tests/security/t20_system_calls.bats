@@ -36,9 +36,13 @@ teardown() {
 	refused_with ENOSYS clone3 0
 }
 
-@test "not even a child can be traced or read" {
+# A sanitizer has to see the registers, and more than that nobody gets.
+@test "not even a child can be traced, changed or read" {
 	refused ptrace-child
+	refused ptrace-change
+	refused ptrace-me
 	refused vm-read
+	allowed ptrace-look
 }
 
 @test "the other entries into the kernel are closed" {
@@ -112,8 +116,32 @@ teardown() {
 	done >>"$BATS_TEST_TMPDIR/families"
 	refused_each <"$BATS_TEST_TMPDIR/families"
 	refused_with EAFNOSUPPORT socket 40 1 0
-	refused_with EAFNOSUPPORT socket 17 3 768
+	refused_with EAFNOSUPPORT socket 17 3 0
 	refused_with EAFNOSUPPORT socket 16 3 9
+}
+
+# The kernel makes both ends before it says that there are no pairs of that family; it would say
+# EPERM, ENODEV or EOPNOTSUPP.
+@test "pairs of sockets are no way to other families" {
+	local family
+	for family in 17 38 40 44; do
+		refused_with EAFNOSUPPORT socket-pair "$family" 1
+	done
+	allowed socket-pair 1 1
+}
+
+@test "of the internet protocols TCP, UDP and ICMP only" {
+	local protocol family
+	# DCCP, L2TP, SCTP, UDP-Lite, SMC, multipath TCP
+	for protocol in 33 115 132 136 256 262; do
+		for family in 2 10; do
+			printf 'socket\t%s\t1\t%s\nsocket\t%s\t2\t%s\nsocket\t%s\t5\t%s\n' \
+				"$family" "$protocol" "$family" "$protocol" "$family" "$protocol"
+		done
+	done >"$BATS_TEST_TMPDIR/protocols"
+	refused_each <"$BATS_TEST_TMPDIR/protocols"
+	allowed socket 2 1 6
+	allowed socket 10 1 6
 }
 
 # bats test_tags=backend:view
@@ -121,10 +149,13 @@ teardown() {
 	allowed socket 1 1 0
 	allowed socket 2 1 0
 	allowed socket 2 2 0
+	allowed socket 2 2 17
 	allowed socket 16 3 0
 	allowed clone 0
 	outside socket 16 3 4
 	outside ptrace-child
+	outside ptrace-change
+	outside ptrace-me
 	outside vm-read
 	outside unshare 0x10000000
 	outside clone 0x10000000

@@ -41,6 +41,13 @@ shared_dirs() {
 	done
 }
 
+@test "there is an end to what fits there" {
+	run run_box sh -c 'df -k --output=size /tmp /var/tmp /dev/shm /run | tail -n 4 | tr -d " "'
+	[[ $output == $'4194304\n1048576\n1048576\n65536' ]] || { echo "$output"; false; }
+	run run_box sh -c 'head -c 64M /dev/zero >/run/full && echo fits; head -c 1 /dev/zero >>/run/full'
+	[[ $status -eq 1 && $output == *fits*'No space left on device'* ]] || { echo "$output"; false; }
+}
+
 @test "the host name is not the host's to change" {
 	refused call sethostname
 	refused open-write /proc/sys/kernel/hostname

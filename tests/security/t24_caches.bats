@@ -50,6 +50,11 @@ host_caches() {
 	[[ $(run_box sh -c 'cat ~/.cache/later ~/.npm/_cacache/file') == $'later\nchanged' ]]
 }
 
+@test "doctor keeps no copy, for a directory that will never be there again" {
+	"$KODA_BIN" doctor >/dev/null
+	[[ ! -e $copies ]]
+}
+
 @test "the copies are out of reach, from their first run on" {
 	refused open-read "$copies"
 	refused open-read "$HOME/.local/state/koda"

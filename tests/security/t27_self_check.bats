@@ -31,6 +31,30 @@ with() {
 		{ echo "$output"; false; }
 }
 
+@test "mounts that can still be written, though the kernel says that it has changed them" {
+	mkdir -p .git/hooks
+	cp -- "$KODA_WITHOUT" "$BATS_TEST_TMPDIR/without"
+	run "$BATS_TEST_TMPDIR/without" mount-attributes "$KODA_BIN" run --backend native -- "$KODA_PROBE" create .git/hooks/post-commit
+	[[ $status -eq 125 && $output == *'nothing ran'* ]] || { echo "$output"; false; }
+	run "$KODA_BIN" run --backend native -- "$KODA_PROBE" create .git/hooks/post-commit
+	[[ $status -eq 1 ]] || { echo "$output"; false; }
+}
+
+@test "a plan that is not sealed, or is none, is not carried out" {
+	local how said
+	while read -r how said; do
+		with unsound "$how"
+		[[ $output == "refused: $said"* ]] || { echo "$how: $output"; false; }
+	done <<-'HOWS'
+		open the plan is not sealed
+		writable the plan is not sealed
+		unfinished the plan is not sealed
+		empty the plan has an impossible size
+		short the plan is malformed
+		foreign the plan is malformed
+	HOWS
+}
+
 @test "twin: canaries that hold do not" {
 	with denied-read "$project/secret"
 	[[ $output == ok* ]]

@@ -45,7 +45,7 @@ attempts() {
 	# shellcheck disable=SC2016 # the shell inside expands it
 	while IFS= read -r line; do
 		run on_tty "$KODA_BIN" run -c "$line"
-		[[ $output != *ok* ]] || { echo "$line: $output"; false; }
+		[[ $output =~ ^E[A-Z]+$ ]] || { echo "$line: $output"; false; }
 	done < <(attempts)
 }
 

@@ -55,6 +55,44 @@ cannot_touch() {
 	ACTS
 }
 
+# bats test_tags=clause:link_names
+@test "a pointer file that a link leads to" {
+	repository store/g
+	mkdir nested pointers
+	echo 'gitdir: ../store/g' >pointers/nested
+	ln -s ../pointers/nested nested/.git
+	refused_each <<-ACTS
+		open-write	pointers/nested
+		rename	pointers/nested	moved
+		rename	pointers	moved
+		unlink	nested/.git
+	ACTS
+	chmod 0000 pointers
+	run run_box sh -c "chmod 755 pointers; '$KODA_PROBE' open-write pointers/nested"
+	chmod 755 pointers
+	[[ $status -ne 0 ]]
+}
+
+# No search goes there, and the pointer cannot be read.
+@test "where a pointer file leads that is behind a link, in a directory that was closed" {
+	repository .git
+	repository .git/store/nested
+	mkdir nested pointers
+	echo 'gitdir: ../.git/store/nested' >pointers/nested
+	ln -s ../pointers/nested nested/.git
+	local mode
+	for mode in 0000 0300 0600; do
+		chmod "$mode" pointers
+		run run_box "$KODA_PROBE" create .git/store/nested/hooks/pre-commit
+		chmod 755 pointers
+		[[ $status -ne 0 && ! -e .git/store/nested/hooks/pre-commit ]] ||
+			{ echo "mode $mode: $output"; false; }
+	done
+	# Twin: nothing leads there.
+	rm nested/.git
+	allowed create .git/store/nested/hooks/pre-commit
+}
+
 # bats test_tags=clause:missing_names
 @test "the git directories of submodules" {
 	repository .git
@@ -76,6 +114,41 @@ cannot_touch() {
 		create	.git/worktrees/wt/config.worktree
 		open-write	wt/.git
 	ACTS
+}
+
+# Of a worktree elsewhere, nothing but this directory tells.
+@test "the git directory of a worktree that was closed, and one below a directory that was" {
+	repository .git
+	mkdir -p .git/worktrees/wt
+	local mode dir
+	for dir in .git/worktrees .git/worktrees/wt; do
+		for mode in 0000 0300 0600; do
+			echo ../.. >.git/worktrees/wt/commondir
+			chmod "$mode" "$dir"
+			run run_box sh -c "chmod 755 $dir; '$KODA_PROBE' open-write .git/worktrees/wt/commondir"
+			chmod 755 "$dir"
+			[[ $status -ne 0 ]] || { echo "$dir, mode $mode: $output"; false; }
+		done
+	done
+}
+
+# bats test_tags=clause:link_names
+@test "the git directories of worktrees behind a link that an earlier command made" {
+	repository .git
+	mkdir -p .git/elsewhere/wt
+	echo ../.. >.git/elsewhere/wt/commondir
+	ln -s elsewhere .git/worktrees
+	refused_each <<-ACTS
+		open-write	.git/elsewhere/wt/commondir
+		create	.git/elsewhere/wt/config.worktree
+		unlink	.git/worktrees
+		rename	.git/worktrees	moved
+	ACTS
+	# One that leads nowhere keeps nobody from the rest.
+	rm .git/worktrees
+	ln -s worktrees .git/worktrees
+	mkdir free
+	allowed create free/new
 }
 
 @test "a repository in a directory that was closed to be overlooked" {
@@ -110,6 +183,44 @@ cannot_touch() {
 	chmod 0600 closed
 	allowed create free/new
 	chmod 755 closed
+}
+
+# No search goes there: only the pointer tells.
+@test "a git directory that a pointer leads to, in a directory that was closed" {
+	repository .git
+	repository .git/store/nested
+	mkdir nested
+	echo 'gitdir: ../.git/store/nested' >nested/.git
+	local mode
+	for mode in 0000 0300 0600; do
+		chmod "$mode" .git/store
+		run run_box sh -c "chmod 755 .git/store; '$KODA_PROBE' create .git/store/nested/hooks/pre-commit"
+		chmod 755 .git/store
+		[[ $status -ne 0 && ! -e .git/store/nested/hooks/pre-commit ]] ||
+			{ echo "mode $mode: $output"; false; }
+	done
+}
+
+@test "repositories in whatever else may be written" {
+	local repository
+	for repository in "$elsewhere" "$elsewhere/deep/nested"; do
+		mkdir -p "$repository/.git/hooks"
+		echo x | tee "$repository/.git/config" >"$repository/.git/hooks/pre-commit"
+	done
+	policy_where "d['fs']['allow_write'].append('$elsewhere')"
+	for repository in "$elsewhere" "$elsewhere/deep/nested"; do
+		refused create "$repository/.git/hooks/post-commit"
+		refused open-write "$repository/.git/hooks/pre-commit"
+		refused open-write "$repository/.git/config"
+		refused rename "$repository/.git" "$elsewhere/moved"
+	done
+	allowed open-write "$elsewhere/file"
+	# Also if the policy names what is in one, be it a file.
+	policy_where "d['fs']['allow_write'].append('$elsewhere/.git/hooks')"
+	refused create "$elsewhere/.git/hooks/post-commit"
+	policy_where "d['fs']['allow_write'] += ['$elsewhere/.git/config', '$elsewhere/file']"
+	refused open-write "$elsewhere/.git/config"
+	allowed open-write "$elsewhere/file"
 }
 
 @test "twin: the rest of a repository can be written" {

@@ -9,10 +9,12 @@ setup() {
 	new_project
 }
 
-# filler KIND MIB PROCESSES: fills memory, waits until all have, and says so.
+# filler KIND MIB PROCESSES SECONDS: fills memory, keeps it for a while, and says so. What is to be
+# ended keeps it for so long that the slowest machine has looked.
 filler='
-import mmap, os, sys, time
+import ctypes, mmap, os, sys, time
 kind, size, count = sys.argv[1], int(sys.argv[2]) << 20, int(sys.argv[3])
+keep = float(sys.argv[4])
 
 def fill():
     if kind == "private":
@@ -35,19 +37,29 @@ if kind == "forked":
     for _ in range(count):
         children.append(os.fork())
         if children[-1] == 0:
-            time.sleep(1.5)
+            time.sleep(keep)
             os._exit(0)
+elif kind == "guests":
+    # In the memory of this process, as after vfork: all they do is sleep.
+    kind = "private"
+    kept = fill()
+    libc, stacks, vm, sigchld = ctypes.CDLL(None), [], 0x100, 17
+    for _ in range(count):
+        stacks.append(ctypes.create_string_buffer(65536))
+        top = (ctypes.addressof(stacks[-1]) + 65536) & ~15
+        children.append(libc.clone(libc.sleep, ctypes.c_void_p(top), vm | sigchld,
+                                   ctypes.c_void_p(2)))
 else:
     for _ in range(count):
         children.append(os.fork())
         if children[-1] == 0:
             block = fill()
-            time.sleep(1.5)
+            time.sleep(keep)
             os._exit(0)
 ends = [os.waitpid(pid, 0)[1] for pid in children]
 print("filled" if not any(ends) else "failed")'
 
-# fill KIND MIB PROCESSES: in the sandbox; status and answer are left.
+# fill KIND MIB PROCESSES SECONDS: in the sandbox; status and answer are left.
 fill() {
 	status=0
 	answer=$(run_box python3 -c "$filler" "$@" 2>"$BATS_TEST_TMPDIR/err") || status=$?
@@ -56,14 +68,14 @@ fill() {
 # ended KIND MIB PROCESSES, fits KIND MIB PROCESSES
 ended() {
 	: >"$BATS_TEST_TMPDIR/events"
-	fill "$@"
+	fill "$@" 20
 	[[ $status -eq 137 && -z $answer ]] || explain "not ended: $*"
 	grep -q '"type":"limit".*"which":"memory","value":209715200' "$BATS_TEST_TMPDIR/events" ||
 		explain "no event: $*"
 }
 
 fits() {
-	fill "$@"
+	fill "$@" 0.8
 	[[ $status -eq 0 && $answer == filled ]] || explain "did not fit: $*"
 }
 
@@ -78,6 +90,7 @@ fits() {
 @test "memory that several share is counted once" {
 	box=(--memory 200M --events "$BATS_TEST_TMPDIR/events")
 	fits forked 80 5
+	fits guests 120 3
 	ended shared 150 2
 	fits shared 100 1
 }
@@ -106,7 +119,7 @@ def fill():
     block = mmap.mmap(-1, 300 << 20)
     for at in range(0, len(block), 4096):
         block[at] = 1
-    time.sleep(3)
+    time.sleep(20)
     os.write(1, b"filled\n")
     os._exit(0)
 if os.fork():
@@ -117,17 +130,81 @@ else:
 	[[ $status -eq 137 && $output != *filled* ]] || { echo "$status $output"; false; }
 }
 
+# What no process has, but the kernel for it. The first is ended, the twin with fewer fits.
+@test "tables of pages that are only read" {
+	box=(--memory 64M)
+	local read_pages='
+import mmap, sys, time
+# Each page lies so that it needs a table of its own.
+blocks = []
+for _ in range(int(sys.argv[1])):
+    block = mmap.mmap(-1, 16 << 30, mmap.MAP_PRIVATE | 0x4000, mmap.PROT_READ)
+    block.madvise(mmap.MADV_NOHUGEPAGE)
+    for at in range(0, len(block), 2 << 20):
+        block[at]
+    blocks.append(block)
+time.sleep(float(sys.argv[2]))
+print("filled")'
+	run run_box python3 -c "$read_pages" 6 20
+	[[ $status -eq 137 && $output != *filled* ]] || { echo "$status $output"; false; }
+	run run_box python3 -c "$read_pages" 1 0.8
+	[[ $status -eq 0 && $output == filled ]] || { echo "$status $output"; false; }
+}
+
+# bats test_tags=backend:view
+@test "empty files in memory" {
+	box=(--memory 64M)
+	local make_files='
+import os, sys, time
+for directory in "/tmp", "/dev/shm", "/run", "/var/tmp":
+    for n in range(int(sys.argv[1])):
+        os.mknod(f"{directory}/{n}")
+time.sleep(float(sys.argv[2]))
+print("filled")'
+	run run_box python3 -c "$make_files" 20000 20
+	[[ $status -eq 137 && $output != *filled* ]] || { echo "$status $output"; false; }
+	run run_box python3 -c "$make_files" 1000 0.8
+	[[ $status -eq 0 && $output == filled ]] || { echo "$status $output"; false; }
+}
+
+# Whoever looks then rests, for seconds if other processes of the machine give memory back in this
+# moment: hence the long wait of the first. The twin stays within the limit.
+@test "a command that makes looking at it slow, and then takes more" {
+	box=(--memory 1G)
+	local take='
+import mmap, os, sys, time
+block = mmap.mmap(-1, 400 << 20)
+block.madvise(mmap.MADV_NOHUGEPAGE)
+block.write(bytes(len(block)))
+ready, told = os.pipe()
+for _ in range(30):
+    if os.fork() == 0:
+        block.madvise(22) # MADV_POPULATE_READ
+        os.write(told, b".")
+        time.sleep(60)
+for _ in range(30):
+    os.read(ready, 1)
+time.sleep(1)
+more = [bytearray(b"x") * (50 << 20) for _ in range(int(sys.argv[1]))]
+time.sleep(float(sys.argv[2]))
+print("filled")'
+	run run_box python3 -c "$take" 16 20
+	[[ $status -eq 137 && $output != *filled* ]] || { echo "$status $output"; false; }
+	run run_box python3 -c "$take" 1 3
+	[[ $status -eq 0 && $output == filled ]] || { echo "$status $output"; false; }
+}
+
 @test "nothing of it is left" {
 	box=(--memory 200M)
-	fill private 100 3 "$BATS_TEST_TMPDIR"
+	fill private 100 3 20 "$BATS_TEST_TMPDIR"
 	[[ $status -eq 137 ]]
-	run pgrep -f "private 100 3 $BATS_TEST_TMPDIR"
+	run pgrep -f "private 100 3 20 $BATS_TEST_TMPDIR"
 	[[ $status -eq 1 ]]
 }
 
 @test "twin: outside it fits" {
-	[[ $(python3 -c "$filler" private 100 3) == filled ]]
-	[[ $(python3 -c "$filler" shared 150 2) == filled ]]
+	[[ $(python3 -c "$filler" private 100 3 0) == filled ]]
+	[[ $(python3 -c "$filler" shared 150 2 0) == filled ]]
 }
 
 @test "init's own limits cannot be changed from inside" {
@@ -144,4 +221,21 @@ for pid in (1, os.getpid()):
             print(pid == 1, "refused")'
 	[[ $(grep -c '^True refused' <<<"$output") -eq 3 && $(grep -c '^False done' <<<"$output") -eq 3 ]] ||
 		{ echo "$output"; false; }
+}
+
+@test "nor as one of all the user's processes" {
+	local renice='
+import ctypes, os
+for what in (lambda: os.setpriority(os.PRIO_USER, 0, 5),
+             lambda: ctypes.CDLL(None, use_errno=True).syscall(251, 3, os.getuid(), 3 << 13)):
+    try:
+        print("refused" if what() == -1 else "done")
+    except PermissionError:
+        print("refused")
+print("init", os.getpriority(os.PRIO_PROCESS, 1))'
+	run run_box python3 -c "$renice"
+	[[ $output == $'refused\nrefused\ninit 0' ]] || { echo "$output"; false; }
+	# The twin: where there are no others of this user, it works.
+	run unshare --user --map-current-user --pid --fork python3 -c "$renice"
+	[[ $output == $'done\ndone\ninit 5' ]] || { echo "$output"; false; }
 }

@@ -19,6 +19,36 @@ ways() {
 	printf 'symlink\tfile\t%s\nlink\tfile\t%s\nrename\tfile\t%s\nrename\tdir\t%s\n' "$1" "$1" "$1" "$1"
 }
 
+# beside ACT ARG...: by a run that began, with the options of second, while another had its placeholders
+# there, after that one has ended.
+beside() {
+	local first other
+	rm -f began joined enough over
+	run_box sh -c ': >began; until [ -e enough ]; do sleep 0.02; done' 3>&- &
+	first=$!
+	background+=("$first")
+	wait_for began
+	box=("${second[@]}")
+	run_box sh -c ': >joined; until [ -e over ]; do sleep 0.02; done; exec "$0" "$@"' \
+		"$KODA_PROBE" "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	other=$!
+	background+=("$other")
+	box=()
+	wait_for joined
+	: >enough
+	wait "$first"
+	: >over
+	status=0
+	wait "$other" || status=$?
+	answer=$(<"$BATS_TEST_TMPDIR/out")
+}
+
+# refused_beside ACT ARG...
+refused_beside() {
+	beside "$@"
+	[[ $status -eq 1 && $answer =~ ^E[A-Z0-9]+$ ]] || explain "not refused: $*"
+}
+
 @test "no project name can be created, in any way" {
 	mkdir dir
 	"$KODA_HELPER" names project >"$BATS_TEST_TMPDIR/names"
@@ -74,6 +104,96 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	no_litter ./file
 }
 
+@test "placeholders of another run are known as such, also where an ACL takes rights from new files" {
+	mkdir -p .git/info
+	second=()
+	refused_beside create .git/commondir
+	# By a command: the owner may read, nobody else; then nobody at all.
+	for rights in 7 0; do
+		for dir in .git .git/info; do
+			run_box python3 -c '
+import os, struct, sys
+acl = [(1, int(sys.argv[2])), (4, 0), (32, 0)]
+acl = b"".join(struct.pack("<HHI", tag, rights, 0xffffffff) for tag, rights in acl)
+os.setxattr(sys.argv[1], "system.posix_acl_default", struct.pack("<I", 2) + acl)' "$dir" "$rights" ||
+				lacking 'no ACLs here'
+		done
+		refused_beside create .git/commondir
+		refused_beside create .git/gitdir
+		refused_beside create .git/info/attributes
+	done
+	rm -f began joined enough over
+	no_litter $'./.git\n./.git/info\n./file'
+}
+
+# bats test_tags=backend:locked,clause:hidden_reads
+@test "a placeholder means the same to a run that hides the name as to one that protects it" {
+	mkdir -p .git/info
+	for name in .git/info/attributes .git/commondir; do
+		box=()
+		second=(--deny-read "$project/$name")
+		refused_beside create "$name"
+		refused_beside open-read "$name"
+		box=(--deny-read "$project/$name")
+		second=()
+		refused_beside create "$name"
+	done
+	rm -f began joined enough over
+	no_litter $'./.git\n./.git/info\n./file'
+}
+
+@test "who may change a placeholder of another run changes no other by that" {
+	mkdir -p .git/hooks
+	box=(--deny-write "$project/denied")
+	run_box sh -c ': >began; until [ -e enough ]; do sleep 0.02; done' 3>&- &
+	background+=($!)
+	wait_for began
+	policy_where 'd["fs"]["allow_git_config"] = True'
+	allowed chmod denied 0755
+	allowed chmod .git/config.worktree 0644
+	[[ $(stat -c %a:%h denied .git/config.worktree) == $'755:1\n644:1' ]]
+	[[ $(stat -c %a .mcp.json .vscode .git/gitdir) == $'0\n0\n444' ]]
+	# Twin: the others are names of one.
+	[[ .mcp.json -ef .vscode && .git/gitdir -ef .git/modules ]]
+	: >enough
+	wait "${background[@]}"
+	[[ ! -e .mcp.json && ! -e .git/gitdir ]]
+}
+
+@test "where a file is in the place of a directory, nothing can be made below it, nor in its place" {
+	echo x >.claude
+	echo x >.koda
+	refused_each < <(ways .claude/agents && ways .claude/commands && ways .koda/skills)
+	refused_each <<-ACTS
+		unlink	.claude
+		rename	.claude	moved
+		unlink	.koda
+		rename	file	.koda
+	ACTS
+	allowed create new
+	no_litter $'./.claude\n./.koda\n./file\n./new'
+}
+
+@test "what resembles the placeholder of another name keeps no command from running" {
+	run_box sh -c 'mkdir -p nested/.git && cd nested/.git &&
+		for name; do echo . >"$name" && chmod 444 "$name" || exit; done' \
+		sh config config.worktree gitdir
+	refused open-write nested/.git/config
+	refused create nested/.git/commondir
+	allowed open-read nested/.git/gitdir
+	[[ $(cat nested/.git/config nested/.git/gitdir) == $'.\n.' ]]
+	# A node where a file would be, as a command can make it.
+	python3 -c '
+import os, socket
+os.makedirs("other/.git")
+for name in "other/.git/config", "other/.git/gitdir":
+    socket.socket(socket.AF_UNIX).bind(name)
+    os.chmod(name, 0)'
+	refused create other/.git/config
+	refused unlink other/.git/gitdir
+	[[ ! -e other/.git/config && ! -e other/.git/gitdir ]]
+}
+
 @test "who keeps the directory locked while a run ends has nothing left behind for good" {
 	exec 5<.
 	flock -s 5
@@ -87,6 +207,19 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	no_litter ./file
 }
 
+@test "what a command closes behind it keeps nothing there" {
+	mkdir -p .git/info
+	local mode
+	for mode in 555 0; do
+		run_box chmod "$mode" .git/info .git "$project"
+		[[ $(stat -c %a "$project") == "$mode" ]]
+		chmod 755 "$project"
+		[[ $(stat -c %a .git) == "$mode" ]]
+		chmod 755 .git .git/info
+		no_litter $'./.git\n./.git/info\n./file'
+	done
+}
+
 # bats test_tags=backend:view
 @test "a project with more repositories than there are descriptors is left as it was" {
 	local before i
@@ -98,7 +231,8 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	(ulimit -n 64 && run_box true) 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	[[ $status -eq 125 ]] || explain 'not refused'
 	no_litter "$before"
-	# Twin: with more of them it runs.
+	# Twin: with more of them it runs, also if they are to be had only.
+	(ulimit -Sn 64 && run_box true)
 	allowed create nested/0/new
 	no_litter "$(printf '%s\n./nested/0/new' "$before" | LC_ALL=C sort)"
 }
@@ -116,4 +250,7 @@ os.mknod(".claude", stat.S_IFSOCK)'
 	mkdir .git
 	allowed create .git/config
 	refused create .git/hooks
+	second=()
+	beside create other
+	[[ $status -eq 0 ]] || explain 'not created'
 }

@@ -4,6 +4,8 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
 # T-38: without a namespace that ends with the command, something of it goes on.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	load helper
 	load fence
@@ -113,6 +115,21 @@ gone_with() {
 
 @test "when the runner is killed, everything ends" {
 	gone_with runner
+}
+
+@test "when the runner is killed, everything ends, although a fork of it has its descriptors" {
+	local backend backends=(native landlock)
+	if command -v bwrap; then
+		backends+=(bwrap)
+	fi
+	for backend in "${backends[@]}"; do
+		rm -f up
+		KODA_HAND_HEIR=up run -137 "$KODA_HAND" "$backend" "$project" -- \
+			sh -c 'touch up; sleep "$1"' sh "$mark" 3>&-
+		background+=("$output")
+		all_gone
+		kill -0 "$output" # it is still there
+	done
 }
 
 @test "when the guardian is killed, everything ends" {
@@ -299,8 +316,10 @@ bomb()' "$mark"
 	[[ $status -ne 0 && $output == *'everything was ended'* ]]
 	run grep -als -- "$mark" /proc/[0-9]*/cmdline
 	for file in "${lines[@]}"; do
-		! tr '\0' ' ' <"$file" 2>/dev/null | grep -q '^python3 -c'
-	done
+		if tr '\0' ' ' 2>/dev/null <"$file" | grep '^python3 -c'; then
+			return 1
+		fi
+	done 2>/dev/null
 }
 
 @test "limits are those of the tree, not of the host" {
@@ -355,7 +374,7 @@ time.sleep(20)" &
 			"$KODA_BIN" run "${fence[@]}" --wall-time 60 -- python3 "$BATS_TEST_TMPDIR/hiding" "$how"
 		echo "$how: $status $output"
 		if [[ $how == hidden ]]; then
-			[[ $status -ne 0 && $output == *'hides from being counted'* && ! -e free/survived ]]
+			[[ $status -ne 0 && $output == *'hides from being counted, and all were ended'* && ! -e free/survived ]]
 		else
 			[[ $status -eq 0 && -e free/survived ]]
 		fi

@@ -122,6 +122,18 @@ teardown() {
 	refused open-read "$HOME/keys/id"
 }
 
+# bats test_tags=backend:locked
+@test "what is hidden is so by a name, too, that is only kept from being written" {
+	mkdir keys "$HOME/.ssh"
+	echo secret >keys/id
+	ln keys/id "$HOME/.ssh/id"
+	box=(--deny-read "$project/keys/id")
+	refused open-read "$HOME/.ssh/id"
+	refused open-read keys/id
+	box=()
+	allowed open-read "$HOME/.ssh/id"
+}
+
 @test "a name in a directory that was closed to be overlooked" {
 	mkdir -p shut/deep
 	local mode name

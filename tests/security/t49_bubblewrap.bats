@@ -272,6 +272,26 @@ among() {
 	[[ $output != *memfd* && $output != *bwrap* ]]
 }
 
+# As the first process of a container, that collects nobody but its own.
+@test "nobody is left to be collected by others" {
+	local reaper='
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL)
+try:
+    print("left", os.waitpid(-1, 0))
+except ChildProcessError:
+    print("nobody")'
+	[[ $(python3 -c "$reaper" sh -c 'sleep 0.2 &') == left* ]] # the twin
+	[[ $(python3 -c "$reaper" "$KODA_BIN" run --backend bwrap true) == nobody ]]
+	[[ $(python3 -c "$reaper" "$KODA_BIN" run --backend bwrap --wall-time 1 \
+		-c 'setsid sleep 600 & sleep 600' 2>/dev/null) == nobody ]]
+	if [[ $EUID -ne 0 ]]; then
+		only_bubblewrap
+		[[ $(python3 -c "$reaper" "${lack[@]}" "$KODA_BIN" run true) == nobody ]]
+	fi
+}
+
 @test "the end of the runner is the end of everything, and of the placeholders" {
 	"$KODA_BIN" run --backend bwrap --wall-time 60 -- sh -c 'sleep 60 & echo up >up; sleep 60' \
 		</dev/null >/dev/null 2>&1 3>&- &
@@ -351,7 +371,7 @@ run_meanwhile() {
 @test "where the launcher may not mount, nothing is hidden in the project, and that is said" {
 	only_bubblewrap
 	attempt --backend bwrap --deny-read "$project/file"
-	did_not_run 'cannot safely hide' "$project/file"
+	did_not_run 'bubblewrap cannot safely hide it in a tree that can be written' "$project/file"
 	# Twin: outside the project it is.
 	echo contents >"$HOME/secret"
 	run "${lack[@]}" "$KODA_BIN" run --backend bwrap cat "$HOME/secret"

@@ -8,6 +8,7 @@
  *	landlock          its calls do not exist
  *	landlock-abi=N    the kernel says that its Landlock has this version
  *	notification      nobody can be asked about system calls
+ *	mount-attributes  the kernel says that it has changed them, and has not
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -72,6 +73,13 @@ static struct sock_filter no_notification[] = {
 	LOAD(args[0]),
 	IS(2, 0, 1),
 	ANSWER(SECCOMP_RET_ERRNO | EOPNOTSUPP),
+	ANSWER(SECCOMP_RET_ALLOW),
+};
+
+static struct sock_filter no_mount_attributes[] = {
+	LOAD(nr),
+	IS(SYS_mount_setattr, 0, 1),
+	ANSWER(SECCOMP_RET_ERRNO | 0),
 	ANSWER(SECCOMP_RET_ALLOW),
 };
 
@@ -169,6 +177,9 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "notification") == 0)
 		(void)install(no_notification, sizeof(no_notification) / sizeof(no_notification[0]),
 			      0);
+	else if (strcmp(argv[1], "mount-attributes") == 0)
+		(void)install(no_mount_attributes,
+			      sizeof(no_mount_attributes) / sizeof(no_mount_attributes[0]), 0);
 	else
 		return 99;
 	(void)execvp(argv[2], argv + 2);

@@ -18,7 +18,7 @@ struct later {
 	uint64_t more;
 };
 
-static const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
 
 static struct koda_sandbox *open_one(const char *root)
 {
@@ -198,7 +198,10 @@ static void sizes_end_between_members(void **state)
 		  sizeof(struct koda_command_options),
 		  { MEMBER(koda_command_options, descriptors),
 		    MEMBER(koda_command_options, descriptor_count) } },
-		{ refuses_wait, END(koda_outcome, setup), sizeof(struct koda_outcome), { { 0 } } },
+		{ refuses_wait,
+		  END(koda_outcome, setup),
+		  sizeof(struct koda_outcome),
+		  { MEMBER(koda_outcome, output_errno) } },
 	};
 	const struct koda_command_options what = { .size = sizeof(what),
 						   .shell = "true",

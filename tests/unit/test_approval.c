@@ -10,7 +10,7 @@ static int start(enum koda_ask ask, bool approved)
 {
 	char root[] = "/var/tmp/koda-approval-XXXXXX";
 	const char *const argv[] = { "true", NULL };
-	const char *const env[] = { NULL };
+	const char *const env[] = { "HOME=/nonexistent", NULL };
 	const struct koda_command_options what = {
 		.size = sizeof(what), .argv = argv, .approved = approved, .stdio = { -1, -1, -1 }
 	};

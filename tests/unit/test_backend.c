@@ -6,11 +6,9 @@
 #include "run/admit.h"
 #include "run/backend.h"
 
-static const struct koda_machine good = { .landlock_abi = 7,
-					  .userns = KODA_USERNS_FREE,
-					  .modern = true,
-					  .seccomp_filter = true,
-					  .overlay = true };
+static const struct koda_machine good = {
+	.landlock_abi = 7, .userns = KODA_USERNS_FREE, .seccomp_filter = true, .overlay = true
+};
 
 static void links_count_only_where_there_are_some(void **state)
 {

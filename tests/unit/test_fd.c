@@ -5,6 +5,8 @@
 #include "../lib/scratch.h"
 #include "base/fd.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -162,6 +164,28 @@ static void descriptors_that_cannot_be_made_are_reported(void **state)
 	assert_int_equal(koda_child_run(make_descriptors_when_none_are_left, NULL), 0);
 }
 
+static int seal_more_than_a_file_may_have(void *arg)
+{
+	const struct rlimit none = { 0, 0 };
+	struct koda_error err = { 0 };
+	sigset_t pending;
+	int fd = 99;
+
+	(void)arg;
+	KODA_CHILD_CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	KODA_CHILD_CHECK(koda_fd_sealed("x", "x", 1, &fd, &err) == KODA_E_SYS);
+	KODA_CHILD_CHECK(err.sys_errno == EFBIG && fd == 99);
+	/* Nor later. */
+	KODA_CHILD_CHECK(sigpending(&pending) == 0 && !sigismember(&pending, SIGXFSZ));
+	return 0;
+}
+
+static void a_limit_of_file_sizes_is_no_signal(void **state)
+{
+	(void)state;
+	assert_int_equal(koda_child_run(seal_more_than_a_file_may_have, NULL), 0);
+}
+
 static int open_without_stat(void *path)
 {
 	struct koda_error err = { 0 };
@@ -192,6 +216,7 @@ int main(void)
 		KODA_SCRATCH_TEST(an_unreadable_file_is_refused),
 		cmocka_unit_test(pipe_and_socketpair_are_close_on_exec),
 		cmocka_unit_test(descriptors_that_cannot_be_made_are_reported),
+		cmocka_unit_test(a_limit_of_file_sizes_is_no_signal),
 		KODA_SCRATCH_TEST(a_file_whose_kind_is_unknown_is_refused),
 	};
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* T-42. Which files have another name that has to be looked for. */
-#include "../lib/scratch.h"
+#include "koda_test.h"
 
+#include "../lib/child.h"
+#include "../lib/scratch.h"
 #include "run/hardlink.h"
+#include "run/site.h"
+
+#include <koda/policy.h>
 
 static bool is_shared(const char *dir, const char *name)
 {
@@ -49,11 +54,75 @@ static void placeholders_are_no_files(void **state)
 	}
 }
 
+static int look_at_closed(void *dir)
+{
+	struct stat st;
+	int above;
+
+	KODA_CHILD_CHECK(koda_child_drop_root());
+	KODA_CHILD_CHECK(mkdir(koda_in(dir, "git"), 0755) == 0);
+	KODA_CHILD_CHECK(mkdir(koda_in(dir, "git/hooks"), 0755) == 0);
+	KODA_CHILD_CHECK(lstat(koda_in(dir, "git/hooks"), &st) == 0);
+	above = open(koda_in(dir, "git"), O_PATH | O_CLOEXEC);
+	KODA_CHILD_CHECK(above >= 0 && !koda_hardlink_is_shared(above, "hooks", &st));
+	/* The way to it, after it was looked at: that cannot be told. */
+	KODA_CHILD_CHECK(chmod(koda_in(dir, "git"), 0) == 0);
+	KODA_CHILD_CHECK(koda_hardlink_is_shared(above, "hooks", &st));
+	KODA_CHILD_CHECK(chmod(koda_in(dir, "git"), 0755) == 0);
+	/* Twin: it is closed itself, and its user knows. */
+	KODA_CHILD_CHECK(chmod(koda_in(dir, "git/hooks"), 0) == 0);
+	KODA_CHILD_CHECK(lstat(koda_in(dir, "git/hooks"), &st) == 0);
+	KODA_CHILD_CHECK(!koda_hardlink_is_shared(above, "hooks", &st));
+	return close(above);
+}
+
+static void a_way_that_is_closed_meanwhile_hides_no_second_name(void **state)
+{
+	assert_int_equal(chmod(*state, 0777), 0);
+	assert_int_equal(koda_child_run(look_at_closed, *state), 0);
+}
+
+/* What an earlier command of the same sandbox closed may have another name all the same. */
+static int look_for_names(void *dir)
+{
+	struct koda_site site = { .root = dir };
+	struct koda_policy *policy = NULL;
+	struct koda_error err = { 0 };
+	const char *secret;
+	int r;
+
+	KODA_CHILD_CHECK(koda_child_drop_root());
+	KODA_CHILD_CHECK(mkdir(koda_in(dir, "shut"), 0755) == 0);
+	secret = koda_make_file(dir, "shut/secret", "x");
+	KODA_CHILD_CHECK(link(secret, koda_in(dir, "other")) == 0);
+	KODA_CHILD_CHECK(koda_policy_new(&policy, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_policy_add(policy, KODA_LIST_DENY_READ, secret, strlen(secret),
+					 NULL) == KODA_OK);
+	KODA_CHILD_CHECK(chmod(koda_in(dir, "shut"), 0) == 0);
+	r = koda_site_note_hardlinks(&site, policy, &err);
+	KODA_CHILD_CHECK(chmod(koda_in(dir, "shut"), 0755) == 0);
+	KODA_CHILD_CHECK(r == KODA_E_DENIED && strstr(err.message, "closed"));
+	/* Twin: that is found. */
+	KODA_CHILD_CHECK(koda_site_note_hardlinks(&site, policy, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_strv_has(&site.hidden, koda_in(dir, "other")));
+	koda_strv_clear(&site.hidden);
+	koda_policy_free(policy);
+	return 0;
+}
+
+static void a_file_that_cannot_be_looked_at_may_have_another_name(void **state)
+{
+	assert_int_equal(chmod(*state, 0777), 0);
+	assert_int_equal(koda_child_run(look_for_names, *state), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KODA_SCRATCH_TEST(a_second_name_is_one),
 		KODA_SCRATCH_TEST(placeholders_are_no_files),
+		KODA_SCRATCH_TEST(a_file_that_cannot_be_looked_at_may_have_another_name),
+		KODA_SCRATCH_TEST(a_way_that_is_closed_meanwhile_hides_no_second_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -330,6 +330,8 @@ static void split_takes_the_port_off(void **state)
 		{ "[::1]:0", NULL, 0 },
 		{ "[::1", NULL, 0 },
 		{ "[", NULL, 0 },
+		{ "https://a.org", NULL, 0 },
+		{ "https://a.org:443/path", NULL, 0 },
 	};
 
 	(void)state;

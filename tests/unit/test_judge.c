@@ -12,13 +12,13 @@
 
 /* A machine by what it has, for an ordinary user: Landlock's version, its error, user namespaces,
  * new system calls, filters. */
-#define MACHINE(abi, error, names, calls, filters)                                                 \
+#define MACHINE(abi, error, names, there, filters)                                                 \
 	{                                                                                          \
 		.landlock_abi = (abi), .landlock_errno = (error), .userns = KODA_USERNS_##names,   \
-		.modern = (calls), .seccomp_filter = (filters), .overlay = true                    \
+		.calls = KODA_CALLS_##there, .seccomp_filter = (filters), .overlay = true          \
 	}
 
-static const struct koda_machine good = MACHINE(7, 0, FREE, true, true);
+static const struct koda_machine good = MACHINE(7, 0, FREE, THERE, true);
 
 static struct koda_findings judge(const struct koda_backend *backend, struct koda_machine machine,
 				  bool *ret_usable)
@@ -56,19 +56,19 @@ static const struct {
 	const char *why;
 	const char *remedy;
 } obstacles[] = {
-	{ "filtered", MACHINE(7, 0, FILTERED, true, true), "system-call filter",
-	  "seccomp profile" },
-	{ "no namespaces", MACHINE(7, 0, NONE, true, true), "max_user_namespaces",
+	{ "filtered", MACHINE(7, 0, FILTERED, THERE, true), "call filter", "seccomp profile" },
+	{ "no namespaces", MACHINE(7, 0, NONE, THERE, true), "max_user_namespaces",
 	  "sysctl user.max_user_namespaces=" },
-	{ "Debian's switch", MACHINE(7, 0, CLOSED, true, true), "unprivileged_userns_clone",
+	{ "Debian's switch", MACHINE(7, 0, CLOSED, THERE, true), "unprivileged_userns_clone",
 	  "sysctl kernel.unprivileged_userns_clone=1" },
-	{ "AppArmor", MACHINE(7, 0, APPARMOR, true, true), "AppArmor", "AppArmor profile" },
-	{ "old kernel", MACHINE(7, 0, FREE, false, true), "mount_setattr", "5.13" },
-	{ "no filters", MACHINE(7, 0, FREE, true, false), "filter", "CONFIG_SECCOMP_FILTER" },
-	{ "Landlock off", MACHINE(0, EOPNOTSUPP, FREE, true, true), "switched off", "lsm=" },
-	{ "no Landlock", MACHINE(0, ENOSYS, FREE, true, true), "no Landlock",
+	{ "AppArmor", MACHINE(7, 0, APPARMOR, THERE, true), "AppArmor", "AppArmor profile" },
+	{ "old kernel", MACHINE(7, 0, FREE, MISSING, true), "mount_setattr", "5.13" },
+	{ "another sandbox", MACHINE(7, 0, FREE, FILTERED, true), "another sandbox", "outside" },
+	{ "no filters", MACHINE(7, 0, FREE, THERE, false), "filter", "CONFIG_SECCOMP_FILTER" },
+	{ "Landlock off", MACHINE(0, EOPNOTSUPP, FREE, THERE, true), "switched off", "lsm=" },
+	{ "no Landlock", MACHINE(0, ENOSYS, FREE, THERE, true), "no Landlock",
 	  "CONFIG_SECURITY_LANDLOCK" },
-	{ "Landlock filtered", MACHINE(0, EPERM, FREE, true, true), "system-call filter",
+	{ "Landlock filtered", MACHINE(0, EPERM, FREE, THERE, true), "system-call filter",
 	  "seccomp profile" },
 };
 

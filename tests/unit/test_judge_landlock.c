@@ -4,9 +4,9 @@
 
 #include "run/backend.h"
 
-static const struct koda_machine good = {
-	.landlock_abi = 7, .userns = KODA_USERNS_FREE, .modern = true, .seccomp_filter = true
-};
+static const struct koda_machine good = { .landlock_abi = 7,
+					  .userns = KODA_USERNS_FREE,
+					  .seccomp_filter = true };
 
 static struct koda_findings judge(const struct koda_machine *machine, bool usable)
 {

@@ -39,9 +39,12 @@ static const struct {
 	    .text1 = TEXT("/t") },
 	  "{\"op\":\"tmpfs\",\"path\":\"/t\",\"bytes\":9,\"mode\":\"0755\","
 	  "\"flags\":[\"closed\",1048576],\"why\":\"rule\"}" },
-	{ { .kind = KODA_OP_HOLD_FILE, .text1 = TEXT("/h"), .text2 = TEXT("x\n") },
+	{ { .kind = KODA_OP_HOLD_FILE,
+	    .flags = KODA_OP_ALONE,
+	    .text1 = TEXT("/h"),
+	    .text2 = TEXT("x\n") },
 	  "{\"op\":\"hold-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\","
-	  "\"why\":\"rule\"}" },
+	  "\"flags\":[\"alone\"],\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_FILE, .n1 = 0444, .text1 = TEXT("/run/f"), .text2 = TEXT("abc") },
 	  "{\"op\":\"file\",\"path\":\"/run/f\",\"bytes\":3,\"mode\":\"0444\",\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_OVERLAY, .text1 = TEXT("/c"), .text2 = TEXT("/u") },

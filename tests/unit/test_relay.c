@@ -292,6 +292,33 @@ static void what_is_there_is_the_last(void **state)
 	koda_relay_clear(&relay);
 }
 
+/* A pipe's end can be opened from the other, by whoever was given that. */
+static void what_somebody_else_has_read_is_not_waited_for(void **state)
+{
+	koda_auto_fd int end = -1;
+	koda_auto_fd int thief = -1;
+	koda_auto_fd int to = memfd_create("to", MFD_CLOEXEC);
+	struct koda_relay relay = KODA_RELAY_INIT;
+	char got[16] = { 0 };
+	int from = -1;
+	short events;
+	int fd;
+
+	(void)state;
+	assert_int_equal(koda_fd_pipe(&from, &end, NULL), KODA_OK);
+	thief = fcntl(from, F_DUPFD_CLOEXEC, 3);
+	assert_true(thief >= 0);
+	assert_int_equal(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL), KODA_OK);
+	assert_int_equal(write(end, "last", 4), 4);
+	koda_relay_last(&relay);
+	assert_int_equal(read(thief, got, 3), 3);
+	for (int i = 0; i < 10 && koda_relay_wants(&relay, &fd, &events); i++)
+		koda_relay_step(&relay);
+	assert_false(koda_relay_wants(&relay, &fd, &events));
+	assert_int_equal(relay.total, 1);
+	koda_relay_clear(&relay);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +327,7 @@ int main(void)
 		cmocka_unit_test(the_head_is_not_held_back),
 		cmocka_unit_test(output_to_nowhere_is_counted),
 		cmocka_unit_test(what_is_there_is_the_last),
+		cmocka_unit_test(what_somebody_else_has_read_is_not_waited_for),
 		cmocka_unit_test(a_slow_reader_is_not_waited_for),
 		cmocka_unit_test(a_tail_that_nobody_reads_is_given_up),
 		cmocka_unit_test(ends_are_passed_on),

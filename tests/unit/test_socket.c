@@ -35,7 +35,7 @@ static struct koda_strv find(const char *root)
 	struct koda_strv found = KODA_STRV_INIT;
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_OK(koda_socket_find(root, &bounds, &found, &unsure, &err), err);
+	KODA_ASSERT_OK(koda_socket_find(root, &bounds, &found, NULL, &unsure, &err), err);
 	assert_false(unsure);
 	return found;
 }
@@ -120,7 +120,7 @@ static int bind_relative(void *dir)
 	KODA_CHILD_CHECK((fds[1] = bind_at("./root", SOCK_DGRAM)) >= 0);
 	KODA_CHILD_CHECK(chdir(koda_in(dir, "elsewhere")) == 0);
 	KODA_CHILD_CHECK((fds[2] = bind_at("here", SOCK_STREAM)) >= 0);
-	KODA_CHILD_CHECK(koda_socket_find(koda_in(dir, "project"), &bounds, &found, &unsure,
+	KODA_CHILD_CHECK(koda_socket_find(koda_in(dir, "project"), &bounds, &found, NULL, &unsure,
 					  NULL) == KODA_OK &&
 			 !unsure);
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "project/sub/left")));
@@ -153,7 +153,7 @@ static int find_by_name(void *dir)
 	KODA_CHILD_CHECK(chdir(koda_in(dir, "..")) == 0);
 	KODA_CHILD_CHECK(bind_at("koda-test-relative", SOCK_STREAM) >= 0);
 	KODA_CHILD_CHECK(koda_child_block(SYS_sendto, EPERM));
-	KODA_CHILD_CHECK(koda_socket_find(dir, &bounds, &found, &unsure, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_socket_find(dir, &bounds, &found, NULL, &unsure, NULL) == KODA_OK);
 	KODA_CHILD_CHECK(unlink("koda-test-relative") == 0);
 	KODA_CHILD_CHECK(!unsure);
 	KODA_CHILD_CHECK(koda_strv_has(&found, koda_in(dir, "s")));
@@ -196,8 +196,9 @@ static void what_is_not_searched_is_not_sure(void **state)
 		struct koda_error err = { 0 };
 		bool unsure = !rows[i].unsure;
 
-		KODA_ASSERT_OK(koda_socket_find(*state, &rows[i].bounds, &found, &unsure, &err),
-			       err);
+		KODA_ASSERT_OK(
+			koda_socket_find(*state, &rows[i].bounds, &found, NULL, &unsure, &err),
+			err);
 		assert_int_equal(unsure, rows[i].unsure);
 		if (!unsure)
 			assert_true(koda_strv_has(&found, moved));

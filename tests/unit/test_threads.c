@@ -14,6 +14,9 @@
 #define THREADS 8
 #define ROUNDS  6
 
+/* A home without package caches, whose copies would be kept in the developer's own. */
+static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+
 struct worker {
 	pthread_t thread;
 	int number;
@@ -68,7 +71,6 @@ static void run_one(struct worker *worker, struct koda_sandbox *sandbox, int rou
 
 static void *work(void *arg)
 {
-	static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
 	struct worker *worker = arg;
 	const struct koda_sandbox_options options = { .size = sizeof(options),
 						      .trust = KODA_TRUST_AUTO,
@@ -147,9 +149,9 @@ static int run_in(struct koda_sandbox *sandbox, const char *shell)
 static void each_command_gets_another_look(void **state)
 {
 	const char *root = koda_in(*state, "project");
-	const struct koda_sandbox_options options = { .size = sizeof(options),
-						      .trust = KODA_TRUST_AUTO,
-						      .root = root };
+	const struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
 	const struct koda_command_options waiting = { .size = sizeof(waiting),
 						      .shell = "sleep 60",
 						      .stdio = { -1, -1, -1 } };
@@ -175,9 +177,9 @@ static void denied_links_are_followed_anew(void **state)
 {
 	const char *root = koda_make_dir(*state, "project");
 	const char *link = koda_in(*state, "project/hidden");
-	struct koda_sandbox_options options = { .size = sizeof(options),
-						.trust = KODA_TRUST_AUTO,
-						.root = root };
+	struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
 	struct koda_policy *policy = NULL;
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err = { 0 };
@@ -205,9 +207,9 @@ static void denied_links_are_followed_anew(void **state)
 static void a_command_can_be_stopped(void **state)
 {
 	const char *root = koda_make_dir(*state, "project");
-	const struct koda_sandbox_options options = { .size = sizeof(options),
-						      .trust = KODA_TRUST_AUTO,
-						      .root = root };
+	const struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
 	const struct koda_command_options what = {
 		.size = sizeof(what),
 		.shell = "while [ ! -e go ]; do sleep 0.05; done; "
@@ -245,9 +247,9 @@ static void *kill_it(void *arg)
 static void another_thread_ends_it(void **state)
 {
 	const char *root = koda_in(*state, "project");
-	const struct koda_sandbox_options options = { .size = sizeof(options),
-						      .trust = KODA_TRUST_AUTO,
-						      .root = root };
+	const struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
 	const struct koda_command_options what = { .size = sizeof(what),
 						   .shell = "trap '' TERM; setsid sleep 60 & "
 							    "sleep 60",

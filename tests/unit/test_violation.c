@@ -93,6 +93,16 @@ static void messages_of_programs(void **state)
 		{ "rm: cannot remove '.envrc': Device or resource busy\n", "" },
 		{ "rm: cannot remove '../.envrc': Device or resource busy\n",
 		  "deny file-write* /srv/app/.envrc\n" },
+		/* What leads to something protected stays as well. */
+		{ "mv: cannot move '../.git' to 'old': Device or resource busy\n",
+		  "deny file-write* /srv/app/.git\n" },
+		{ "OSError: [Errno 16] Device or resource busy: '../.claude' -> 'old'\n",
+		  "deny file-write* /srv/app/.claude\n" },
+		{ "Error: EBUSY: resource busy or locked, rename '/srv/app/.git' -> 'old'\n",
+		  "deny file-write* /srv/app/.git\n" },
+		{ "rm: cannot remove '/srv/app': Device or resource busy\n",
+		  "deny file-write* /srv/app\n" },
+		{ "rmdir: failed to remove '../other': Device or resource busy\n", "" },
 		{ "sh: 1: cannot create ../.envrc: Permission denied\n",
 		  "deny file-write* /srv/app/.envrc\n" },
 		{ "sh: 1: cannot create /etc/passwd: Permission denied\n",
@@ -105,6 +115,21 @@ static void messages_of_programs(void **state)
 		/* It is not there, so nobody wanted to read it. */
 		{ "bash: line 1: /etc/nobody-has-this: Permission denied\n",
 		  "deny file-write* /etc/nobody-has-this\n" },
+		/* Other libraries' words: Go, node. */
+		{ "mkdir /etc/x: read-only file system\n", "deny file-write* /etc/x\n" },
+		{ "Error: EROFS: read-only file system, open '/etc/x'\n",
+		  "deny file-write* /etc/x\n" },
+		{ "Error: EACCES: permission denied, open '/secret/key'\n",
+		  "deny file-read* /secret/key\n" },
+		/* A name that is reserved is there for those who would make it. */
+		{ "mkdir: cannot create directory '../.vscode': File exists\n",
+		  "deny file-write* /srv/app/.vscode\n" },
+		{ "touch: cannot touch '../.vscode/x': Not a directory\n",
+		  "deny file-write* /srv/app/.vscode/x\n" },
+		{ "sh: 1: cannot create ../.vscode/x: Directory nonexistent\n",
+		  "deny file-write* /srv/app/.vscode/x\n" },
+		{ "Error: EEXIST: file already exists, mkdir '/srv/app/.vscode'\n",
+		  "deny file-write* /srv/app/.vscode\n" },
 	};
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++)
@@ -125,7 +150,23 @@ static void messages_that_the_rules_do_not_confirm(void **state)
 	expect(*state, "cat: ../../../proc/tee: Permission denied\n", "");
 	expect(*state, "Permission denied\n", "");
 	expect(*state, "x: '': Permission denied\n", "");
+	/* What is there for everybody is nothing to tell of, and neither is what no rule names. */
+	expect(*state, "mkdir: cannot create directory '/etc': File exists\n", "");
+	expect(*state, "mkdir: cannot create directory '/etc/passwd/x': Not a directory\n", "");
+	expect(*state, "mkdir: cannot create directory '../src': File exists\n", "");
+	expect(*state, "mkdir: cannot create directory '../src/x': Not a directory\n", "");
 	expect(*state, "\n\n", "");
+}
+
+/* What was to be done is no name, but what follows it is one. */
+static void verbs(void **state)
+{
+	struct box *box = *state;
+
+	box->reader.cwd = "/etc";
+	expect(box, "tar: x.tar: Cannot open: Permission denied\n", "");
+	expect(box, "sh: 1: cannot create open: Permission denied\n",
+	       "deny file-write* /etc/open\n");
 }
 
 static void the_rule_without_a_text_is_one_word(void **state)
@@ -266,6 +307,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_of_programs, open_box, close_box),
 		cmocka_unit_test_setup_teardown(messages_that_the_rules_do_not_confirm, open_box,
 						close_box),
+		cmocka_unit_test_setup_teardown(verbs, open_box, close_box),
 		cmocka_unit_test_setup_teardown(the_rule_without_a_text_is_one_word, open_box,
 						close_box),
 		cmocka_unit_test_setup_teardown(once_each_and_across_pieces, open_box, close_box),

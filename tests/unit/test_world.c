@@ -281,6 +281,67 @@ static void directories_that_come_and_go_hide_no_others(void **state)
 	assert_int_equal(fewest, 6);
 }
 
+/* T-30. A command can make many; those of the user's that come after them count as well. */
+static void more_directories_than_can_be_looked_at_are_told(void **state)
+{
+	char base[] = "/dev/shm/koda-world-XXXXXX";
+	const char *dir = mkdtemp(base) ? base : *state;
+	struct found found = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
+	const struct koda_found lists = { &found.dirs, &found.files, &found.closed, NULL };
+	struct koda_error err = { 0 };
+	int worktrees;
+	char name[16];
+
+	make_dirs(dir, ".git/worktrees");
+	worktrees = open(koda_in(dir, ".git/worktrees"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i <= 200000; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(mkdirat(worktrees, name, 0755), 0);
+	}
+	assert_int_equal(koda_world_scan(dir, 1, &lists, &err), KODA_E_LIMIT);
+	assert_non_null(strstr(err.message, "remove some"));
+	clear(&found);
+	for (int i = 0; i <= 200000; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		(void)unlinkat(worktrees, name, AT_REMOVEDIR);
+	}
+	(void)close(worktrees);
+	if (dir == base)
+		(void)nftw(dir, koda_scratch_remove_, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static ino_t changing; /* a directory that is not counted yet when it is first looked at */
+
+/* In the place of the C library's. */
+int fstat(int fd, struct stat *ret_st)
+{
+	int r = fstatat(fd, "", ret_st, AT_EMPTY_PATH);
+
+	if (r == 0 && changing != 0 && ret_st->st_ino == changing) {
+		ret_st->st_nlink--;
+		changing = 0;
+	}
+	return r;
+}
+
+/* T-30. Its time is from before the scan. */
+static void a_directory_that_is_counted_late_hides_no_other(void **state)
+{
+	const struct timespec tick = { .tv_nsec = 50000000 };
+	struct found found;
+	struct stat st;
+
+	make_dirs(*state, "one/.git");
+	make_dirs(*state, "two/.git");
+	(void)nanosleep(&tick, NULL);
+	assert_int_equal(lstat(*state, &st), 0);
+	changing = st.st_ino;
+	found = scan(*state, 1);
+	assert_int_equal(changing, 0);
+	assert_int_equal(found.dirs.len, 2);
+	clear(&found);
+}
+
 /* The owner can open what is closed, so the command could. Root sees it anyway. */
 static int scan_closed(void *dir)
 {
@@ -327,6 +388,8 @@ int main(void)
 		KODA_SCRATCH_TEST(files_are_not_looked_at),
 		KODA_SCRATCH_TEST(a_closed_directory_is_not_passed_over),
 		KODA_SCRATCH_TEST(directories_that_come_and_go_hide_no_others),
+		KODA_SCRATCH_TEST(more_directories_than_can_be_looked_at_are_told),
+		KODA_SCRATCH_TEST(a_directory_that_is_counted_late_hides_no_other),
 	};
 
 	return KODA_TEST_RUN(tests);

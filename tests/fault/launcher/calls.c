@@ -102,11 +102,12 @@ static const struct dispensable {
 	{ TRACE_GUARDIAN, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_INIT, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
 	{ TRACE_COMMAND, SYS_fcntl, 0, "libc asks for close-on-exec a second time" },
-	{ TRACE_INIT, SYS_prlimit64, 0, "running out of descriptors is noticed when it happens" },
+	{ TRACE_GUARDIAN, SYS_prlimit64, 0, "running out of descriptors is noticed in time" },
 	{ TRACE_INIT, SYS_read, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_wait4, EINTR, "it is asked again" },
 	{ TRACE_INIT, SYS_dup3, EBUSY, "libc asks again" },
 	{ TRACE_INIT, SYS_mount_setattr, EBUSY, "it is asked again" },
+	{ TRACE_INIT, SYS_move_mount, ENOENT, "what is to be hidden is opened again" },
 	{ TRACE_INIT, SYS_dup3, ENOSYS, "libc uses the older call" },
 	{ TRACE_INIT, SYS_signalfd4, ENOSYS, "libc uses the older call" },
 	{ TRACE_GUARDIAN, SYS_pipe2, ENOSYS, "libc uses the older call" },
@@ -160,16 +161,7 @@ static const struct dispensable fenced[] = {
 	{ TRACE_COMMAND, SYS_kill, EPERM, "what a canary must get" },
 	{ TRACE_COMMAND, SYS_seccomp, EINVAL, "an older kernel knows fewer flags" },
 	{ TRACE_INIT, SYS_prctl, EPERM, "who has no privileges has none to give up" },
-	{ TRACE_INIT, SYS_socket, 0, "who does not know the network connects to nothing" },
-	{ TRACE_INIT, SYS_getsockopt, 0, "who does not know the network connects to nothing" },
-	{ TRACE_INIT, SYS_ioctl, 0, "what is no terminal is granted as none" },
 	{ TRACE_INIT, SYS_openat2, 0, "a socket's number is kept from being used again" },
-	{ TRACE_COMMAND, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },
-	{ TRACE_COMMAND, SYS_getdents64, 0, "who is not counted is counted as the command's" },
-	{ TRACE_COMMAND, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
-#ifdef SYS_open
-	{ TRACE_COMMAND, SYS_open, 0, "who is not counted is counted as the command's" },
-#endif
 };
 
 static bool is_row(const struct dispensable *row, const struct trace_fault *fault, long nr)

@@ -314,6 +314,12 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	     fault->role == TRACE_RUNNER) &&
 	    result->fired_nr == SYS_poll)
 		return NULL;
+	/* So does who hears nothing more of it. */
+	if (fault->role == TRACE_RUNNER && result->fired_nr == SYS_recvmsg)
+		return WIFEXITED(result->status) && WEXITSTATUS(result->status) == 125 &&
+				       is_one_line(judge->said)
+			       ? NULL
+			       : "a report was lost, and nobody says so";
 	/* Bytes that could not be carried are missing. */
 	if (fault->role == TRACE_RUNNER &&
 	    (result->fired_nr == SYS_write || result->fired_nr == SYS_read))
