@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The shared library exports exactly what its symbol file lists, and that is exactly what the public
-# headers declare with KODA_API.
+# headers declare with KODA_API. And it calls nothing that would do to its host's process what it
+# promises not to: fork it, end it, start threads in it, print, handle signals, move it elsewhere.
 # Usage: tools/check_exports.sh LIBRARY.so
 set -euo pipefail
 export LC_ALL=C
@@ -27,6 +28,11 @@ declared() {
 		grep -oE 'KODA_API [^;()]*\(' | grep -oE '[a-z0-9_]+ *\($' | tr -d ' (' | sort
 }
 
+forbidden() {
+	nm -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $2); print $2 }' |
+		grep -xE '_?_?(v?fork|_Fork|clone|system|popen)|_*(exit|Exit|quick_exit)|pthread_create|thrd_create|(__)?v?(f|d)?printf(_chk)?|f?puts|perror|signal|sigaction|atexit|(set|put|unset|clear)env|f?chdir|umask'
+}
+
 status=0
 compare() {
 	if ! diff <(printf '%s\n' "$2") <(printf '%s\n' "$4") >/dev/null; then
@@ -40,6 +46,10 @@ symbols=$(listed) || true
 if [[ -z $symbols ]]; then
 	echo "check_exports: the symbol file lists nothing"
 	exit 1
+fi
+if calls=$(forbidden); then
+	echo "the library calls what a library must not:" "$calls"
+	status=1
 fi
 compare 'the symbol file' "$symbols" 'the library' "$(exported)"
 compare 'the symbol file' "$symbols" 'the headers' "$(declared)"

@@ -9,6 +9,8 @@ here=$(cd -- "$(dirname -- "$0")/.." && pwd)
 root=$1$2
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
+# Without package caches, whose copies would be kept in the user's own.
+export HOME=$work
 
 passed=0 failed=0
 # check NAME COMMAND...

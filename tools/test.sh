@@ -12,8 +12,10 @@ shift
 log=$build/meson-logs/testlog.json
 rm -f -- "$log"
 status=0
-# Many tests wait most of the time, so one more than there are processors.
-meson test -C "$build" --print-errorlogs --num-processes $(($(nproc) + 1)) "$@" || status=$?
+# Many tests wait most of the time, so one more than there are processors. Signals as after a login:
+# what nohup or a service has ignored would stay so, and the tests send it.
+env --default-signal meson test -C "$build" --print-errorlogs \
+	--num-processes $(($(nproc) + 1)) "$@" || status=$?
 
 # The summary knows better than meson what failed, but not whether meson itself was killed.
 "$here/test_summary.py" "$log" || exit 1

@@ -8,9 +8,12 @@ set -euo pipefail
 program=$(realpath -- "$1")
 name=$(basename -- "$program")
 
-project=$(mktemp -d "${TMPDIR:-/tmp}/koda-tour.XXXXXX")
-trap 'rm -rf -- "$project"' EXIT
+work=$(mktemp -d "${TMPDIR:-/tmp}/koda-tour.XXXXXX")
+trap 'chmod -R u+rwx -- "$work" && rm -rf -- "$work"' EXIT
+project=$work/project
 mkdir -p "$project/src" "$project/.git/hooks"
+# What a project adds to package caches is kept there; this one's need not be.
+export XDG_STATE_HOME=$work/state
 CDPATH='' cd -- "$project"
 
 # expect STATUS ARG...: runs the program and compares its exit status.
