@@ -12,8 +12,7 @@
 #include "base/path.h"
 #include "base/show.h"
 #include "policy/host.h"
-#include "run/authority.h"
-#include "run/hardlink.h"
+#include "run/survey.h"
 
 #include <koda/rules.h>
 
@@ -128,19 +127,11 @@ static int read_question(const struct cli_call *call, struct cli_shape *shape,
 
 static int make_rules(struct cli_setup *setup, struct answer *answer, struct koda_error *err)
 {
-	struct koda_place place;
-	int r = koda_site_note_absent(&setup->site, err);
+	int r = koda_survey_names(&setup->site, setup->policy, err);
 
-	if (r == KODA_OK)
-		r = koda_site_note_aliases(&setup->site, err);
-	if (r == KODA_OK)
-		r = koda_site_note_authority(&setup->site, setup->policy, err);
-	if (r == KODA_OK)
-		r = koda_site_note_hardlinks(&setup->site, setup->policy, err);
-	if (r < 0)
-		return r;
-	place = koda_site_place(&setup->site);
-	return koda_rules_new(setup->policy, &place, &answer->rules, err);
+	return r < 0 ? r
+		     : koda_survey_rules(&setup->site, setup->policy, koda_rules_new, NULL,
+					 &answer->rules, err);
 }
 
 static struct koda_verdict judge_path(const struct answer *answer)

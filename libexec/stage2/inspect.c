@@ -10,6 +10,7 @@
 
 #include "sys.h"
 #include "tree.h"
+#include "wire/mounts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,8 +22,6 @@
 #define TMPFS_MAGIC 0x01021994
 #define PROC_MAGIC  0x9fa0
 #define READ_ONLY   1 /* of a mount, in statfs */
-
-#define TABLE_MAX ((size_t)16 << 20) /* of mounts, in bytes */
 
 /* What is at a path. */
 struct found {
@@ -226,22 +225,6 @@ static bool may_be_writable(const struct plan *plan, const char *path)
 	return may;
 }
 
-/* "\040" is a space. */
-static void unescape(char *text)
-{
-	char *out = text;
-
-	for (; *text; text++) {
-		if (text[0] == '\\' && strspn(text + 1, "01234567") >= 3) {
-			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
-			text += 3;
-		} else {
-			*out++ = *text;
-		}
-	}
-	*out = '\0';
-}
-
 /* Of the mount that is seen there. Device numbers would not do: some file systems have one in the
  * table and another in every file. */
 static uint64_t mount_number(int fd, const char *path)
@@ -254,33 +237,29 @@ static uint64_t mount_number(int fd, const char *path)
 	return st.mount_id;
 }
 
-/* A line of the table: number, parent, device, root, mount point, options ... */
 static void check_mount(const struct plan *plan, char *line)
 {
-	char *field[6];
+	struct koda_mount_line mount;
 	int fd;
 
-	for (size_t i = 0; i < 6; i++)
-		field[i] = strsep(&line, " ");
-	if (!field[5])
+	if (!koda_mount_parse(line, &mount))
 		koda_stage2_fail("self-check: read the table of mounts", "", 0);
-	unescape(field[4]);
-	if (strncmp(field[5], "rw", 2) != 0 || may_be_writable(plan, field[4]))
+	if (strncmp(mount.options, "rw", 2) != 0 || may_be_writable(plan, mount.point))
 		return;
 	/* Out of reach, or covered by another: then it is no way to write. */
-	fd = koda_tree_open(field[4]);
+	fd = koda_tree_open(mount.point);
 	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EACCES)
-		koda_stage2_fail("self-check: open", field[4], errno);
-	if (fd >= 0 && mount_number(fd, field[4]) == strtoull(field[0], NULL, 10))
-		differs(field[4]);
+		koda_stage2_fail("self-check: open", mount.point, errno);
+	if (fd >= 0 && mount_number(fd, mount.point) == strtoull(mount.number, NULL, 10))
+		differs(mount.point);
 	if (fd >= 0)
 		(void)close(fd);
 }
 
 static void check_mounts(const struct plan *plan)
 {
-	static const char table[] = "/proc/self/mountinfo";
-	char *text = malloc(TABLE_MAX + 1);
+	static const char table[] = KODA_MOUNTS_TABLE;
+	char *text = malloc(KODA_MOUNTS_MAX + 1);
 	int fd = open(table, O_RDONLY | O_CLOEXEC);
 	size_t len = 0;
 	ssize_t n = 1;
@@ -288,8 +267,8 @@ static void check_mounts(const struct plan *plan)
 
 	if (!text || fd < 0)
 		koda_stage2_fail("self-check: read", table, errno);
-	while (n > 0 && len < TABLE_MAX) {
-		n = read(fd, text + len, TABLE_MAX - len);
+	while (n > 0 && len < KODA_MOUNTS_MAX) {
+		n = read(fd, text + len, KODA_MOUNTS_MAX - len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	if (n != 0)

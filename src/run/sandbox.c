@@ -70,8 +70,10 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 
-/* T-17. What is not found cannot be hidden. Where init makes every connection nothing has to be. */
-static void doubt_sockets(const struct koda_sandbox *sandbox, struct koda_findings *findings)
+/* What the backend would hold, but not here. T-17: what is not found cannot be hidden; where init
+ * makes every connection nothing has to be. T-88: a place is open or not, where names do not count.
+ */
+static void doubt(const struct koda_sandbox *sandbox, struct koda_findings *findings)
 {
 	if (sandbox->sockets_unsure && sandbox->backend != &koda_backend_landlock)
 		findings->of[KODA_CLAUSE_SOCKETS] = koda_refused(
@@ -79,6 +81,11 @@ static void doubt_sockets(const struct koda_sandbox *sandbox, struct koda_findin
 			"files to look for it",
 			"end the programs whose sockets were moved or removed (ss -xap lists "
 			"them)");
+	if (sandbox->site.twofold && sandbox->backend == &koda_backend_landlock)
+		findings->of[KODA_CLAUSE_HIDDEN_READS] = koda_refused(
+			"something hidden is mounted elsewhere, too, where the project or a part "
+			"that the policy opens is, and without a view of its own both are one",
+			"use --backend native, which needs user namespaces");
 }
 
 int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
@@ -95,7 +102,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
 				 findings.of[0].why, findings.of[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
-	doubt_sockets(sandbox, &findings);
+	doubt(sandbox, &findings);
 	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
 	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 }
@@ -112,7 +119,7 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 	if (sandbox->backend == &koda_backend_none)
 		return;
 	koda_admit_relax(sandbox->policy, ret_findings);
-	doubt_sockets(sandbox, ret_findings);
+	doubt(sandbox, ret_findings);
 }
 
 int koda_sandbox_assemble(const struct koda_sandbox_options *options,

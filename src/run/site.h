@@ -31,6 +31,7 @@ struct koda_site {
 	struct koda_strv hidden;
 	struct koda_strv git_open;
 	bool shared;             /* a protected file was seen that has another name (hardlink.h) */
+	bool twofold;            /* something hidden is to be seen by another name (twin.h) */
 	struct koda_strv caches; /* package caches that exist */
 };
 

@@ -14,6 +14,7 @@
 #include "run/authority.h"
 #include "run/hardlink.h"
 #include "run/socket.h"
+#include "run/twin.h"
 #include "run/world.h"
 
 /* What the policy lets a command write outside of the project, on the host. All there is cannot be
@@ -64,6 +65,38 @@ static int scan(struct koda_site *site, const struct koda_policy *policy,
 	return r;
 }
 
+int koda_survey_names(struct koda_site *site, const struct koda_policy *policy,
+		      struct koda_error *err)
+{
+	int r = koda_site_note_absent(site, err);
+
+	if (r == KODA_OK)
+		r = koda_site_note_aliases(site, err);
+	if (r == KODA_OK)
+		r = koda_site_note_authority(site, policy, err);
+	return r < 0 ? r : koda_site_note_hardlinks(site, policy, err);
+}
+
+int koda_survey_rules(struct koda_site *site, const struct koda_policy *policy,
+		      koda_rules_maker *make, struct koda_strv *sockets,
+		      struct koda_rules **ret_rules, struct koda_error *err)
+{
+	struct koda_place place = koda_site_place(site);
+	struct koda_rules *rules = NULL;
+	bool found = false;
+	int r = make(policy, &place, &rules, err);
+
+	if (r == KODA_OK)
+		r = koda_site_note_twins(site, rules, sockets, &found, err);
+	if (r == KODA_OK && !found) {
+		*ret_rules = rules;
+		return r;
+	}
+	koda_rules_free(rules);
+	place = koda_site_place(site);
+	return r < 0 ? r : make(policy, &place, ret_rules, err);
+}
+
 /* Repositories first: what is missing, a link, or has another name is looked for in them, too. */
 static int look(struct koda_site *site, const struct koda_sandbox *sandbox,
 		struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
@@ -71,7 +104,6 @@ static int look(struct koda_site *site, const struct koda_sandbox *sandbox,
 {
 	const struct koda_policy *policy = sandbox->policy;
 	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
-	struct koda_place place;
 	const struct koda_found found = { .git_dirs = &site->git_dirs,
 					  .git_files = &site->git_files,
 					  .closed = &site->guarded,
@@ -79,13 +111,7 @@ static int look(struct koda_site *site, const struct koda_sandbox *sandbox,
 	int r = scan(site, policy, &found, err);
 
 	if (r == KODA_OK)
-		r = koda_site_note_absent(site, err);
-	if (r == KODA_OK)
-		r = koda_site_note_aliases(site, err);
-	if (r == KODA_OK)
-		r = koda_site_note_authority(site, policy, err);
-	if (r == KODA_OK)
-		r = koda_site_note_hardlinks(site, policy, err);
+		r = koda_survey_names(site, policy, err);
 	/* T-17. A command that runs beside this one could open what is closed. Where init makes
 	 * every connection that does not matter. */
 	if (r == KODA_OK)
@@ -95,8 +121,7 @@ static int look(struct koda_site *site, const struct koda_sandbox *sandbox,
 				     ret_unsure, err);
 	if (r < 0)
 		return r;
-	place = koda_site_place(site);
-	return koda_rules_new_for_paths(policy, &place, ret_rules, err);
+	return koda_survey_rules(site, policy, koda_rules_new_for_paths, sockets, ret_rules, err);
 }
 
 int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)

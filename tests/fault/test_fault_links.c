@@ -4,9 +4,11 @@
 #include "../lib/exhaust.h"
 
 #include "../lib/scratch.h"
+#include "base/diag.h"
 #include "run/hardlink.h"
 #include "run/site.h"
 #include "run/socket.h"
+#include "run/twin.h"
 #include "run/world.h"
 
 #include <koda/policy.h>
@@ -102,6 +104,21 @@ static int find_names(void **ret, struct koda_error *err)
 	return keep(&hidden, r, ret, err);
 }
 
+static int find_twins(void **ret, struct koda_error *err)
+{
+	static const char table[] = "20 1 8:1 / / rw - ext4 a rw\n"
+				    "21 20 8:1 /a /b rw - ext4 a rw\n"
+				    "22 20 8:1 / /c rw - ext4 a rw\n";
+	koda_auto_mounts struct koda_mounts mounts = KODA_MOUNTS_INIT;
+	struct koda_strv names = KODA_STRV_INIT;
+	int r = koda_buf_add(&mounts.text, table, strlen(table));
+
+	r = r < 0 ? koda_fail_nomem(err) : koda_mounts_parse(&mounts, err);
+	if (r == KODA_OK)
+		r = koda_mounts_find(&mounts, "/a/x", &names, err);
+	return keep(&names, r, ret, err);
+}
+
 static int find_sockets(void **ret, struct koda_error *err)
 {
 	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
@@ -124,6 +141,7 @@ static const struct koda_exhaust entries[] = {
 	{ "koda_site_load, a worktree", open_git_dir, same_list, release_list },
 	{ "koda_world_scan", scan, same_list, release_list },
 	{ "koda_site_note_hardlinks", find_names, same_list, release_list },
+	{ "koda_mounts_find", find_twins, same_list, release_list },
 	{ "koda_socket_find", find_sockets, has_ours, release_list },
 };
 

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-88. A path is one name of a place. Where a file system is mounted more than once, in whole or
+ * in part, the place has others: bind mounts, the top of a Btrfs beside its subvolumes, the tree of
+ * another system that has the host's /run in it. What the rules close by one of these names they
+ * close by all.
+ *
+ * The kernel's table tells: mounts of one file system have the same device, and each says which
+ * directory of it is its root. Two names say more than the rule did, and are left as they are: one
+ * that the project lies in, because whoever denies the other view of a disk does not mean all of
+ * it, and one that the policy opens itself.
+ */
+#include "run/twin.h"
+
+#include "base/diag.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/set.h"
+#include "policy/rules.h"
+#include "run/site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+/* --- the table --- */
+
+static int fail_table(struct koda_error *err)
+{
+	return koda_fail_at(err, KODA_E_INVALID, 0, KODA_MOUNTS_TABLE,
+			    "the kernel's table of mounts cannot be understood");
+}
+
+static size_t count_lines(const struct koda_buf *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->len; i++)
+		lines += text->ptr[i] == '\n';
+	return lines;
+}
+
+static int parse_lines(struct koda_mounts *mounts, struct koda_set *devices, struct koda_error *err)
+{
+	char *rest = mounts->text.ptr;
+	char *text;
+
+	while ((text = strsep(&rest, "\n")) && *text) {
+		struct koda_mount *mount = &mounts->items[mounts->count];
+		struct koda_mount_line line;
+
+		/* Each ends with its line; what comes after the last is no mount. */
+		if (!rest || !koda_mount_parse(text, &line))
+			return fail_table(err);
+		/* Namespaces are mounted, too, but are no directories. */
+		if (line.root[0] != '/' || line.point[0] != '/')
+			continue;
+		*mount = (struct koda_mount){ .number = strtoull(line.number, NULL, 10),
+					      .parent = strtoull(line.parent, NULL, 10),
+					      .root = line.root,
+					      .point = line.point,
+					      .is_top = true };
+		if (koda_set_add(devices, koda_span_of(line.device), &mount->device) < 0)
+			return koda_fail_nomem(err);
+		mounts->count++;
+	}
+	return KODA_OK;
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+	const struct koda_mount *x = a;
+	const struct koda_mount *y = b;
+
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct koda_mount *x = a;
+	const struct koda_mount *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void mark_shared(struct koda_mounts *mounts)
+{
+	qsort(mounts->items, mounts->count, sizeof(mounts->items[0]), compare_devices);
+	for (size_t i = 1; i < mounts->count; i++) {
+		struct koda_mount *pair = &mounts->items[i - 1];
+
+		if (pair[0].device != pair[1].device)
+			continue;
+		pair[0].is_shared = true;
+		pair[1].is_shared = true;
+		mounts->is_shared = true;
+	}
+}
+
+static void mark_tops(struct koda_mounts *mounts)
+{
+	qsort(mounts->items, mounts->count, sizeof(mounts->items[0]), compare_numbers);
+	for (size_t i = 0; i < mounts->count; i++) {
+		struct koda_mount *mount = &mounts->items[i];
+		const struct koda_mount above = { .number = mount->parent };
+
+		mount->is_top = mount->parent == mount->number ||
+				!bsearch(&above, mounts->items, mounts->count, sizeof(above),
+					 compare_numbers);
+	}
+}
+
+int koda_mounts_parse(struct koda_mounts *mounts, struct koda_error *err)
+{
+	koda_auto_set struct koda_set devices = KODA_SET_INIT(KODA_MOUNTS_MAX);
+	size_t lines = count_lines(&mounts->text);
+	int r;
+
+	if (lines == 0)
+		return fail_table(err);
+	mounts->items = calloc(lines, sizeof(mounts->items[0]));
+	if (!mounts->items)
+		return koda_fail_nomem(err);
+	r = parse_lines(mounts, &devices, err);
+	if (r < 0)
+		return r;
+	mark_shared(mounts);
+	if (mounts->is_shared)
+		mark_tops(mounts);
+	return KODA_OK;
+}
+
+static int read_table(struct koda_mounts *mounts, struct koda_error *err)
+{
+	koda_auto_fd int fd = open(KODA_MOUNTS_TABLE, O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return koda_fail_at(err, KODA_E_SYS, errno, KODA_MOUNTS_TABLE,
+				    "it cannot be told what is mounted twice");
+	r = koda_fd_read_all(fd, &mounts->text, err);
+	return r < 0 ? r : koda_mounts_parse(mounts, err);
+}
+
+void koda_mounts_clear(struct koda_mounts *mounts)
+{
+	free(mounts->items);
+	koda_buf_clear(&mounts->text);
+	*mounts = (struct koda_mounts)KODA_MOUNTS_INIT;
+}
+
+/* --- other names --- */
+
+/* The first mount that is met on the way from one (NULL: from the start) to path. */
+static const struct koda_mount *next_on_way(const struct koda_mounts *mounts,
+					    const struct koda_mount *from, struct koda_span path)
+{
+	const struct koda_mount *next = NULL;
+	size_t len = SIZE_MAX;
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct koda_mount *mount = &mounts->items[i];
+		struct koda_span point;
+
+		if (from ? mount->is_top || mount->parent != from->number : !mount->is_top)
+			continue;
+		point = koda_span_of(mount->point);
+		if (point.len < len && koda_path_covers(point, path)) {
+			next = mount;
+			len = point.len;
+		}
+	}
+	return next;
+}
+
+/* The mount that path is on. NULL: it is not in the table. */
+static const struct koda_mount *mount_of(const struct koda_mounts *mounts, struct koda_span path)
+{
+	const struct koda_mount *last = NULL;
+	const struct koda_mount *next;
+
+	while ((next = next_on_way(mounts, last, path)))
+		last = next;
+	return last;
+}
+
+/* What is below dir in path, as koda_path_join takes it. */
+static const char *below(const char *dir, const char *path)
+{
+	const char *rest = path + (strcmp(dir, "/") == 0 ? 0 : strlen(dir));
+
+	return rest + (*rest == '/');
+}
+
+static int join(const char *dir, const char *name, char **ret_path, struct koda_error *err)
+{
+	if (name[0])
+		return koda_path_join(dir, name, ret_path, err);
+	*ret_path = strdup(dir);
+	return *ret_path ? KODA_OK : koda_fail_nomem(err);
+}
+
+/* The name of place, a path of the file system, by one of its mounts, if it can be seen there. */
+static int add_name(const struct koda_mounts *mounts, const struct koda_mount *by,
+		    const char *place, struct koda_strv *names, struct koda_error *err)
+{
+	koda_auto_free char *name = NULL;
+	int r;
+
+	if (!koda_path_covers(koda_span_of(by->root), koda_span_of(place)))
+		return KODA_OK;
+	r = join(by->point, below(by->root, place), &name, err);
+	/* Another mount may cover it. */
+	if (r < 0 || mount_of(mounts, koda_span_of(name)) != by)
+		return r;
+	return koda_strv_take(names, KODA_TAKE(name), err);
+}
+
+int koda_mounts_find(const struct koda_mounts *mounts, const char *path, struct koda_strv *names,
+		     struct koda_error *err)
+{
+	const struct koda_mount *on = mount_of(mounts, koda_span_of(path));
+	koda_auto_free char *place = NULL;
+	int r;
+
+	if (!on || !on->is_shared)
+		return KODA_OK;
+	r = join(on->root, below(on->point, path), &place, err);
+	for (size_t i = 0; i < mounts->count && r == KODA_OK; i++) {
+		const struct koda_mount *by = &mounts->items[i];
+
+		if (by != on && by->device == on->device)
+			r = add_name(mounts, by, place, names, err);
+	}
+	return r;
+}
+
+/* --- what follows of them --- */
+
+/* Is the name of something closed open, without anybody having said that it is to be? */
+static bool is_left_open(struct koda_site *site, const struct koda_rules *rules, bool hidden,
+			 const char *name)
+{
+	struct koda_verdict v = hidden ? koda_rules_read(rules, name, strlen(name))
+				       : koda_rules_write(rules, name, strlen(name));
+	bool wanted = v.why == KODA_WHY_READ_HOLE ||
+		      koda_path_covers(koda_span_of(name), koda_span_of(site->root));
+
+	if (v.answer == KODA_DENY)
+		return false;
+	site->twofold = site->twofold || (hidden && wanted);
+	return !wanted;
+}
+
+static int close_twins(struct koda_site *site, const struct koda_mounts *mounts,
+		       const struct koda_rules *rules, struct koda_span path, bool *found,
+		       struct koda_error *err)
+{
+	koda_auto_strv struct koda_strv names = KODA_STRV_INIT;
+	struct koda_verdict read;
+	struct koda_verdict write;
+	bool hidden;
+	int r;
+
+	koda_rules_both(rules, path, &read, &write);
+	hidden = read.answer == KODA_DENY;
+	if (!hidden && (write.answer == KODA_ALLOW || write.why == KODA_WHY_DEFAULT))
+		return KODA_OK;
+	r = koda_mounts_find(mounts, path.ptr, &names, err);
+	for (size_t i = 0; i < names.len && r == KODA_OK; i++) {
+		if (!is_left_open(site, rules, hidden, names.items[i]))
+			continue;
+		r = koda_strv_add(hidden ? &site->hidden : &site->guarded, names.items[i], err);
+		*found = true;
+	}
+	return r;
+}
+
+int koda_site_note_twins(struct koda_site *site, const struct koda_rules *rules,
+			 struct koda_strv *sockets, bool *ret_found, struct koda_error *err)
+{
+	const struct koda_texts *marked = koda_rules_marked(rules);
+	koda_auto_mounts struct koda_mounts mounts = KODA_MOUNTS_INIT;
+	size_t known = sockets ? sockets->len : 0;
+	int r = read_table(&mounts, err);
+
+	*ret_found = false;
+	if (r < 0 || !mounts.is_shared)
+		return r;
+	for (size_t i = 0; i < marked->count && r == KODA_OK; i++)
+		r = close_twins(site, &mounts, rules, koda_texts_get(marked, i), ret_found, err);
+	for (size_t i = 0; i < known && r == KODA_OK; i++)
+		r = koda_mounts_find(&mounts, sockets->items[i], sockets, err);
+	return r;
+}
