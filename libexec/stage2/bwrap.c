@@ -269,7 +269,7 @@ static struct met meet(const struct started *started, const struct plan *plan)
 		tell_failure(started, plan);
 	if (!polled[1].revents)
 		return met;
-	if (recvmsg(started->bond, &message, MSG_CMSG_CLOEXEC) != 1)
+	if (recvmsg(started->bond, &message, MSG_CMSG_CLOEXEC) != 1 || met.word == INSIDE_FAILED)
 		tell_failure(started, plan);
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_type != SCM_CREDENTIALS)
@@ -373,9 +373,20 @@ static bool guard(struct started *started, bool view)
 	return true;
 }
 
+/* The words from inside that nobody has heard. */
+static void hear_last_words(int bond)
+{
+	unsigned char word = 0;
+	ssize_t n;
+
+	/* A reset comes once, and before them. */
+	while ((n = recv(bond, &word, 1, MSG_DONTWAIT)) == 1 || (n < 0 && errno == ECONNRESET))
+		*koda_failed = *koda_failed || word == INSIDE_FAILED;
+}
+
 void koda_bwrap_guard(bool open_view)
 {
-	struct started started = { .pid = 0 };
+	struct started started = { .pid = 0, .bond = -1 };
 
 	/* Orphans of bubblewrap come here, to be ended. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -386,4 +397,5 @@ void koda_bwrap_guard(bool open_view)
 		end(&started); /* it is the only one left */
 	else
 		end_all(&started);
+	hear_last_words(started.bond);
 }

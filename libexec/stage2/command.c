@@ -202,7 +202,7 @@ pid_t koda_command_start(const struct plan *plan)
 	if (pid < 0)
 		koda_stage2_fail("start the command's process", "", errno);
 	/* It had our memory until then. What it ended with must not pass for a command's status. */
-	if (koda_failed)
-		_exit(KODA_STAGE2_FAILED);
+	if (*koda_failed)
+		koda_stage2_leave();
 	return pid;
 }

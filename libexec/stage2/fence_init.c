@@ -156,7 +156,10 @@ static _Noreturn void end_all(bool guarded)
 
 	if (!guarded)
 		koda_scratch_remove();
-	/* How it ended by itself counts; what it left behind is not waited for without end. */
+	/* How it ended by itself counts; what it left behind is not waited for without end. What
+	 * failed to become the command has told that. */
+	if (*koda_failed)
+		_exit(0);
 	if (told || (gone && command.ended))
 		(void)koda_report_send(KODA_REPORT_EXITED, command.status, 0, "", "");
 	_exit(0);

@@ -8,5 +8,7 @@
 /* The first word of that process: may it mount, and so lock its view? */
 #define INSIDE_LOCKED 1
 #define INSIDE_OPEN   2
+/* The last one, if something has failed. */
+#define INSIDE_FAILED 3
 
 #endif

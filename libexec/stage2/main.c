@@ -4,7 +4,7 @@
  * placeholders, start, wait, clean up. Whatever dies first - runner, init, command - it notices,
  * ends the rest and removes what it put into the project.
  */
-#include "stage2.h"
+#include "inside.h"
 
 #include "sys.h"
 #include "wire/bwrap.h"
@@ -33,14 +33,26 @@
 #define WALL_GRACE_MS 1000
 
 bool koda_fenced;
-bool koda_failed;
+static bool failed_here;
+bool *koda_failed = &failed_here;
+static bool is_inside;   /* bubblewrap is between us and the guardian */
 static int runner = -1;  /* a pidfd; -1: unknown */
 static uint64_t wall_at; /* when the command has taken too long, in milliseconds; 0: never */
 static pid_t guardian;   /* a clone of it has another number, in its own namespace */
 
+/* Before the runner hears of it, who ends everything then. */
+static void mark_failure(void)
+{
+	const unsigned char word = INSIDE_FAILED;
+
+	*koda_failed = true;
+	if (is_inside)
+		(void)!send(KODA_STAGE2_LIFE_FD, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 {
-	koda_failed = true;
+	mark_failure();
 	(void)koda_report_send(KODA_REPORT_SETUP_FAILED, 0, sys_errno, op, path);
 	if (getpid() == guardian) {
 		koda_cgroup_close();
@@ -48,6 +60,23 @@ _Noreturn void koda_stage2_fail(const char *op, const char *path, int sys_errno)
 		koda_scratch_remove();
 	}
 	_exit(KODA_STAGE2_FAILED);
+}
+
+_Noreturn void koda_stage2_leave(void)
+{
+	mark_failure();
+	_exit(KODA_STAGE2_FAILED);
+}
+
+/* Whoever is forked from now on can tell everybody. */
+static void share_failure(void)
+{
+	void *map = mmap(NULL, sizeof(*koda_failed), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		koda_stage2_fail("share memory", "", errno);
+	koda_failed = map;
 }
 
 struct plan koda_plan_load(int fd)
@@ -229,7 +258,6 @@ static void guard_native(void)
 {
 	int pidfd;
 	int bond;
-	int status = 0;
 	pid_t init = start_init(&pidfd, &bond);
 
 	/* The command's streams must end when the command does, not when we do. */
@@ -241,10 +269,8 @@ static void guard_native(void)
 		(void)kill(init, SIGKILL);
 	if (!koda_guard_await(pidfd, KODA_GUARD_PATIENCE_MS))
 		return;
-	while (waitpid(init, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(init, NULL, 0) < 0 && errno == EINTR)
 		;
-	/* What init, or in it the command's process, could not set up the launcher could not. */
-	koda_failed = WIFEXITED(status) && WEXITSTATUS(status) == KODA_STAGE2_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -254,10 +280,9 @@ int main(int argc, char **argv)
 	bool bwrap = open_view || strcmp(part, KODA_STAGE2_BWRAP) == 0;
 	sigset_t all;
 
-	if (strcmp(part, KODA_STAGE2_INSIDE) == 0)
-		koda_inside_main(false);
-	if (strcmp(part, KODA_STAGE2_VIEWER) == 0)
-		koda_inside_main(true);
+	is_inside = strcmp(part, KODA_STAGE2_INSIDE) == 0 || strcmp(part, KODA_STAGE2_VIEWER) == 0;
+	if (is_inside)
+		koda_inside_main(strcmp(part, KODA_STAGE2_VIEWER) == 0);
 	guardian = getpid();
 	koda_fenced = strcmp(part, KODA_STAGE2_LANDLOCK) == 0;
 	tidy_descriptors(bwrap         ? KODA_BWRAP_ARGS_FD
@@ -273,6 +298,7 @@ int main(int argc, char **argv)
 	(void)setsid(); /* the terminal's signals are the runner's to judge */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		koda_stage2_fail("become undumpable", "", errno);
+	share_failure();
 	if (!koda_fenced)
 		raise_descriptor_limit();
 	if (koda_fenced)
@@ -289,5 +315,5 @@ int main(int argc, char **argv)
 	koda_hold_undo();
 	koda_scratch_remove();
 	koda_bwrap_wait();
-	return koda_failed ? KODA_STAGE2_FAILED : 0;
+	return *koda_failed ? KODA_STAGE2_FAILED : 0;
 }

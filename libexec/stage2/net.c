@@ -98,7 +98,7 @@ void koda_net_join(void)
 		if (errno != EINTR)
 			koda_stage2_fail("wait for the network", "", errno);
 	if (status != 0)
-		_exit(KODA_STAGE2_FAILED); /* it has said why */
+		koda_stage2_leave(); /* it has said why */
 	if (setns(place, CLONE_NEWNET) < 0)
 		koda_stage2_fail("enter the network namespace", "", errno);
 	(void)close(place);

@@ -23,11 +23,14 @@ struct plan {
 
 /* There are no namespaces (fence.c). */
 extern bool koda_fenced;
-/* Set-up has failed, and the runner was told why. */
-extern bool koda_failed;
+/* Something has failed. All processes of the launcher see that, but for those that bubblewrap has
+ * started, which tell the guardian. */
+extern bool *koda_failed;
 
 /* Reports "op path: errno" to the runner and exits with KODA_STAGE2_FAILED. */
 __attribute__((noreturn)) void koda_stage2_fail(const char *op, const char *path, int sys_errno);
+/* The same without a report: another process has sent one, or nobody would want it. */
+__attribute__((noreturn)) void koda_stage2_leave(void);
 
 /* Messages to the runner (report.c); kind is an enum koda_report_kind. False if nobody takes it. */
 bool koda_report_send(uint32_t kind, int status, int sys_errno, const char *step, const char *path);

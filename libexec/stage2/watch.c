@@ -128,13 +128,13 @@ static uint64_t sum_processes(uint64_t (*count)(const char *pid), uint64_t enoug
 	if (koda_fenced)
 		return koda_family_sum(count, enough);
 	if (!dir)
-		_exit(KODA_STAGE2_FAILED);
+		koda_stage2_leave();
 	while ((entry = next_entry(dir)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 		    strcmp(entry->d_name, "1") != 0)
 			sum += count(entry->d_name);
 	if (errno != 0)
-		_exit(KODA_STAGE2_FAILED);
+		koda_stage2_leave();
 	(void)closedir(dir);
 	return sum;
 }
@@ -209,7 +209,7 @@ static const char *read_status(const char *pid, char *thread, size_t size)
 	if (!text)
 		text = malloc(STATUS_MAX);
 	if (!text)
-		_exit(KODA_STAGE2_FAILED);
+		koda_stage2_leave();
 	(void)snprintf(thread, size, "%.20s", pid);
 	if (!read_about(pid, "status", text, STATUS_MAX))
 		return "";

@@ -214,8 +214,8 @@ static char *run(const struct bench *bench, const struct change *change)
 	code = launch(bench, plan, filters, out, status_end, life_end);
 	koda_fd_close(&status_end);
 	report = last_report(status);
-	/* Whichever of its processes has failed, where it made them all itself. */
-	if (!bench->fenced && report.kind != 0 &&
+	/* Whichever of its processes has failed. */
+	if (report.kind != 0 &&
 	    code != (report.kind == KODA_REPORT_SETUP_FAILED ? KODA_STAGE2_FAILED : 0)) {
 		(void)snprintf(err.field, sizeof(err.field), "%d %s", code, report.step);
 		give_up("the launcher's exit status", &err);

@@ -17,6 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What the launcher ends with if it could not set everything up: contract. */
+#define LAUNCHER_FAILED 88
+
 static bool slurp(int fd, char *out)
 {
 	size_t used = 0;
@@ -248,6 +251,10 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 		return NULL;
 	if (code != 125)
 		return "nothing ran, but the status is not 125";
+	/* What the launcher has told, its status tells, too. */
+	if (strstr(judge->said, "could not be set up") && !WIFSIGNALED(result->launcher) &&
+	    (!WIFEXITED(result->launcher) || WEXITSTATUS(result->launcher) != LAUNCHER_FAILED))
+		return "the launcher has failed, but not its status";
 	return is_one_line(judge->said) ? NULL : "not one line says why";
 }
 

@@ -97,11 +97,12 @@ static unsigned int try_fault(struct judge *judge, const struct trace_fault *fau
 	}
 	wrong = judge_outcome(judge, fault, &result);
 	if (wrong)
-		(void)printf("# %s, call %zu (%s %s) %s: %s\n#   exit %#x, said: %s\n",
-			     role_names[fault->role], fault->nth, calls_name(result.fired_nr),
-			     result.fired_path,
-			     fault->error ? strerrorname_np(fault->error) : "killed", wrong,
-			     (unsigned int)result.status, judge->said);
+		(void)printf(
+			"# %s, call %zu (%s %s) %s: %s\n#   exit %#x, launcher %#x, said: %s\n",
+			role_names[fault->role], fault->nth, calls_name(result.fired_nr),
+			result.fired_path, fault->error ? strerrorname_np(fault->error) : "killed",
+			wrong, (unsigned int)result.status, (unsigned int)result.launcher,
+			judge->said);
 	return wrong ? 1 : 0;
 }
 

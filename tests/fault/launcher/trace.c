@@ -69,8 +69,16 @@ static void ring(int number)
 	rang = 1;
 }
 
-/* The role of its parent; TRACE_ROLES: not one of those that are followed. A thread has the parent
- * of its process. */
+/* TRACE_ROLES: not one of those that are followed. */
+static int role_of(const struct tracer *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->tracees[i].pid == pid)
+			return t->tracees[i].role;
+	return TRACE_ROLES;
+}
+
+/* The role of its parent. A thread has the parent of its process. */
 static int role_of_parent(const struct tracer *t, pid_t pid)
 {
 	char path[64];
@@ -83,10 +91,7 @@ static int role_of_parent(const struct tracer *t, pid_t pid)
 		parent = 0;
 	if (stat)
 		(void)fclose(stat);
-	for (size_t i = 0; i < t->count; i++)
-		if (t->tracees[i].pid == parent)
-			return t->tracees[i].role;
-	return TRACE_ROLES;
+	return role_of(t, parent);
 }
 
 /* Whose child a process of this role is. The runner is the first, and whoever comes last is nobody.
@@ -339,6 +344,8 @@ static bool follow(struct tracer *t)
 			ok = tracee && at_stop(t, tracee, status) && ok;
 			continue;
 		}
+		if (role_of(t, pid) == TRACE_GUARDIAN)
+			t->result->launcher = status;
 		forget(t, pid);
 		if (pid == t->runner) {
 			t->runner_gone = true;

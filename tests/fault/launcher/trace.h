@@ -44,6 +44,7 @@ struct trace_fault {
 
 struct trace_result {
 	int status;           /* of the runner, as wait(2) gives it */
+	int launcher;         /* of the guardian, the same; 0: there was none */
 	bool fired;           /* the fault was met */
 	long fired_nr;        /* at this system call */
 	char fired_path[128]; /* that the call names, if it names one */
