@@ -55,7 +55,9 @@ enum koda_answer {
 	X(EXEC_DIR, "floor.exec_dir")       /* a PATH directory or our helpers */                  \
 	X(KERNEL, "floor.kernel")           /* /sys, /proc/sys and friends */                      \
 	X(GIT_DIR, "project.git_dir")       /* where a writable project's .git file leads */       \
-	X(CACHE, "cache.copy_on_write")     /* a package cache: what is written stays inside */
+	X(CACHE, "cache.copy_on_write")     /* a package cache: what is written stays inside */    \
+	X(OTHER_NAME, "floor.other_name")   /* of something protected: link, hard link, mount */   \
+	X(HIDDEN_NAME, "floor.hidden_name") /* the same of something hidden, and what may be */
 
 enum koda_why {
 #define KODA_WHY_ENUM(name, text) KODA_WHY_##name,

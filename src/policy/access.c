@@ -24,8 +24,11 @@ static const struct reading reading_begun = { .now = { KODA_ALLOW, KODA_WHY_DEFA
 
 static void read_step(struct reading *reading, const struct koda_pathwalk *walk)
 {
-	if (walk->marks & MARK(OWN_STATE)) {
-		reading->now = verdict(KODA_DENY, KODA_WHY_OWN_STATE, walk->rule);
+	if (walk->marks & KODA_FLOOR_HIDDEN) {
+		reading->now = verdict(KODA_DENY,
+				       walk->marks & MARK(OWN_STATE) ? KODA_WHY_OWN_STATE
+								     : KODA_WHY_HIDDEN_NAME,
+				       walk->rule);
 		reading->decided = true;
 	} else if (walk->marks & MARK(DENY_READ)) {
 		reading->now = verdict(KODA_DENY, KODA_WHY_DENY_READ, walk->rule);
@@ -51,8 +54,10 @@ struct koda_verdict koda_access_read(const struct koda_pathindex *index, struct 
 static enum koda_why write_refusal(uint32_t marks)
 {
 	static const enum koda_why order[] = {
-		KODA_WHY_OWN_STATE, KODA_WHY_CREDENTIALS, KODA_WHY_PROJECT_NAME, KODA_WHY_GIT,
-		KODA_WHY_EXEC_DIR,  KODA_WHY_KERNEL,      KODA_WHY_DENY_WRITE,   KODA_WHY_DENY_READ,
+		KODA_WHY_OWN_STATE,   KODA_WHY_CREDENTIALS, KODA_WHY_PROJECT_NAME,
+		KODA_WHY_GIT,         KODA_WHY_EXEC_DIR,    KODA_WHY_KERNEL,
+		KODA_WHY_HIDDEN_NAME, KODA_WHY_OTHER_NAME,  KODA_WHY_DENY_WRITE,
+		KODA_WHY_DENY_READ,
 	};
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(order); i++)

@@ -198,9 +198,9 @@ int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 	if (r == KODA_OK)
 		r = mark_project(index, place, allow_git_config, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->guarded, KODA_WHY_CREDENTIALS, err);
+		r = mark_each(index, place->guarded, KODA_WHY_OTHER_NAME, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->hidden, KODA_WHY_OWN_STATE, err);
+		r = mark_each(index, place->hidden, KODA_WHY_HIDDEN_NAME, err);
 	if (r == KODA_OK)
 		r = mark_each(index, place->exec_dirs, KODA_WHY_EXEC_DIR, err);
 	if (r == KODA_OK)

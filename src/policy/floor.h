@@ -25,7 +25,9 @@ extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on writ
 /* Marks are 1 << enum koda_why. */
 #define KODA_FLOOR_MARKS                                                                           \
 	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_CREDENTIALS | 1U << KODA_WHY_PROJECT_NAME |     \
-	 1U << KODA_WHY_GIT | 1U << KODA_WHY_EXEC_DIR | 1U << KODA_WHY_KERNEL)
+	 1U << KODA_WHY_GIT | 1U << KODA_WHY_EXEC_DIR | 1U << KODA_WHY_KERNEL |                    \
+	 1U << KODA_WHY_OTHER_NAME | 1U << KODA_WHY_HIDDEN_NAME)
+#define KODA_FLOOR_HIDDEN (1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_HIDDEN_NAME)
 
 /* Besides reasons: a fence closes what lies below it for writing, a gate below opens it again. A
  * git directory's modules are fenced, and every submodule that exists is a gate: one that appears

@@ -193,7 +193,7 @@ http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, hea
 @test "policy check says the same" {
 	bring_authority site.pem
 	run "$KODA_BIN" policy check --policy-fd 9 read keys/site.key 9<"$BATS_TEST_TMPDIR/policy"
-	[[ $status -eq 1 && $output == *floor.own_state* ]]
+	[[ $status -eq 1 && $output == *floor.hidden_name* ]]
 	run "$KODA_BIN" policy check --policy-fd 9 read keys/whole.pem 9<"$BATS_TEST_TMPDIR/policy"
 	[[ $status -eq 0 ]]
 }

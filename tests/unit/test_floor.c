@@ -10,6 +10,8 @@ static const char *const exec_dirs[] = { "/usr/bin", "/home/u/bin", "/p/node_mod
 static const char *const git_dirs[] = { "/p/sub/.git", "/p/.git/modules/lib", "/elsewhere.git",
 					NULL };
 static const char *const git_files[] = { "/p/tree/.git", "/p/lib/.git", NULL };
+static const char *const guarded[] = { "/p/linked", NULL };
+static const char *const hidden[] = { "/p/other", NULL };
 
 static const struct koda_place place = {
 	.root = "/p",
@@ -20,6 +22,8 @@ static const struct koda_place place = {
 	.exec_dirs = exec_dirs,
 	.git_dirs = git_dirs,
 	.git_files = git_files,
+	.guarded = guarded,
+	.hidden = hidden,
 };
 
 /* Everything writable, everything readable, as far as a policy can say so. */
@@ -60,7 +64,7 @@ static void expect_closed(const struct koda_rules *rules, const char *path, enum
 				 koda_why_name(verdict.why));
 		KODA_ASSERT_SPAN(verdict.rule, path);
 		KODA_EXPECT(below, (ask(rules, false, below).answer == KODA_ALLOW) ==
-					   (why != KODA_WHY_OWN_STATE));
+					   !(1U << why & KODA_FLOOR_HIDDEN));
 	}
 }
 
@@ -105,6 +109,8 @@ static void every_table_entry_is_closed_and_its_twin_open(void **state)
 		{ koda_floor_kernel_paths, "", KODA_WHY_KERNEL },
 		{ exec_dirs, "", KODA_WHY_EXEC_DIR },
 		{ git_files, "", KODA_WHY_GIT },
+		{ guarded, "", KODA_WHY_OTHER_NAME },
+		{ hidden, "", KODA_WHY_HIDDEN_NAME },
 	};
 	struct koda_rules *rules = open_rules(&place, false);
 
@@ -119,13 +125,13 @@ static void every_table_entry_is_closed_and_its_twin_open(void **state)
 
 static void own_state_is_hidden(void **state)
 {
-	static const char *const hidden[] = { "/cfg/koda/db", "/home/u/.config/koda/db",
-					      "/home/u/.local/state/koda", "/state/koda",
-					      "/run/user/1/koda" };
+	static const char *const paths[] = { "/cfg/koda/db", "/home/u/.config/koda/db",
+					     "/home/u/.local/state/koda", "/state/koda",
+					     "/run/user/1/koda" };
 	struct koda_rules *rules = open_rules(&place, true);
 
 	(void)state;
-	KODA_EACH(path, hidden)
+	KODA_EACH(path, paths)
 		expect_entry(rules, "", *path, KODA_WHY_OWN_STATE);
 	koda_rules_free(rules);
 }
