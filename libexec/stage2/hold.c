@@ -146,6 +146,19 @@ static int create_name(const struct hold *hold)
 	return -1;
 }
 
+/* Some file systems have modes of their own. There it would be taken for somebody's, and stay. */
+static int give_mode(int fd)
+{
+	struct stat st;
+
+	if (fchmod(fd, KODA_HOLD_FILE_MODE) < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if ((st.st_mode & 07777) == KODA_HOLD_FILE_MODE)
+		return 0;
+	errno = ENOTSUP;
+	return -1;
+}
+
 static int create_file(const struct hold *hold)
 {
 	int fd = openat(hold->parent, hold->name,
@@ -155,7 +168,7 @@ static int create_file(const struct hold *hold)
 
 	if (fd < 0)
 		return -1;
-	if (fchmod(fd, KODA_HOLD_FILE_MODE) == 0)
+	if (give_mode(fd) == 0)
 		n = write(fd, hold->op.text2.ptr, hold->op.text2.len);
 	if (n != (ssize_t)hold->op.text2.len)
 		failure = n < 0 ? errno : ENOSPC;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read-only and empty, or just "." in a commondir that leads nowhere else. So is what has gone
+/* A placeholder: empty, or just "." in a commondir that leads nowhere else. So is what has gone
  * since it was looked at: the placeholder of a run that has just ended. */
 static bool is_neutral(const char *path, const struct stat *st)
 {

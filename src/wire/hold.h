@@ -17,14 +17,16 @@ static inline bool koda_hold_is_node(mode_t mode)
 	return S_ISSOCK(mode) && (mode & 07777) == 0;
 }
 
-/* Of the file that stands in a git directory. */
-#define KODA_HOLD_FILE_MODE 0444
+/* Of the file that stands in a git directory. On files the sticky bit means nothing, so nobody's
+ * own has it, and a placeholder has it from the moment it is made. */
+#define KODA_HOLD_FILE_MARK S_ISVTX
+#define KODA_HOLD_FILE_MODE (KODA_HOLD_FILE_MARK | 0444)
 
 /* A default ACL of the directory, which a command can set, takes rights from a new file until it is
  * given its mode. */
 static inline bool koda_hold_is_file_mode(mode_t mode)
 {
-	return S_ISREG(mode) && (mode & 07777 & ~KODA_HOLD_FILE_MODE) == 0;
+	return S_ISREG(mode) && (mode & (07777 & ~0444)) == KODA_HOLD_FILE_MARK;
 }
 
 /* Unless it has contents it may have many names. */

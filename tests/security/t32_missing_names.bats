@@ -152,7 +152,7 @@ os.setxattr(sys.argv[1], "system.posix_acl_default", struct.pack("<I", 2) + acl)
 	allowed chmod denied 0755
 	allowed chmod .git/config.worktree 0644
 	[[ $(stat -c %a:%h denied .git/config.worktree) == $'755:1\n644:1' ]]
-	[[ $(stat -c %a .mcp.json .vscode .git/gitdir) == $'0\n0\n444' ]]
+	[[ $(stat -c %a .mcp.json .vscode .git/gitdir) == $'0\n0\n1444' ]]
 	# Twin: the others are names of one.
 	[[ .mcp.json -ef .vscode && .git/gitdir -ef .git/modules ]]
 	: >enough
@@ -176,7 +176,7 @@ os.setxattr(sys.argv[1], "system.posix_acl_default", struct.pack("<I", 2) + acl)
 
 @test "what resembles the placeholder of another name keeps no command from running" {
 	run_box sh -c 'mkdir -p nested/.git && cd nested/.git &&
-		for name; do echo . >"$name" && chmod 444 "$name" || exit; done' \
+		for name; do echo . >"$name" && chmod 1444 "$name" || exit; done' \
 		sh config config.worktree gitdir
 	refused open-write nested/.git/config
 	refused create nested/.git/commondir
@@ -192,6 +192,24 @@ for name in "other/.git/config", "other/.git/gitdir":
 	refused create other/.git/config
 	refused unlink other/.git/gitdir
 	[[ ! -e other/.git/config && ! -e other/.git/gitdir ]]
+}
+
+@test "what is the user's own stays, empty and read-only as it may be" {
+	mkdir -p .git/info
+	local mode
+	for mode in 444 400 0; do
+		: | tee .git/info/attributes .git/config.worktree >.git/commondir
+		chmod "$mode" .git/info/attributes .git/config.worktree .git/commondir
+		refused create-once .git/info/attributes
+		refused unlink .git/config.worktree
+		[[ $(stat -c %a .git/info/attributes .git/config.worktree .git/commondir | uniq) == "$mode" ]]
+		rm -f .git/info/attributes .git/config.worktree .git/commondir
+	done
+	# Twin: what a run that was killed has left goes.
+	: >.git/config.worktree
+	chmod 1444 .git/config.worktree
+	run_box true
+	[[ ! -e .git/config.worktree ]]
 }
 
 @test "who keeps the directory locked while a run ends has nothing left behind for good" {

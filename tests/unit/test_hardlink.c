@@ -38,9 +38,10 @@ static void placeholders_are_no_files(void **state)
 		mode_t mode;
 		bool shared;
 	} files[] = {
-		{ "placeholder", "", 0444, false },
+		{ "placeholder", "", 01444, false },
+		{ "read-only", "", 0444, true },
 		{ "writable", "", 0644, true },
-		{ "full", "x", 0444, true },
+		{ "full", "x", 01444, true },
 	};
 
 	KODA_EACH(file, files) {
