@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/fd.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 struct command {
@@ -192,7 +193,11 @@ static int report(const struct koda_error *err)
 int main(int argc, char **argv)
 {
 	struct koda_error err = { 0 };
-	int r = dispatch(argc, argv, &err);
+	int r;
 
+	/* A file that may not grow is told by errno; commands get their signals as they always are.
+	 */
+	(void)sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	r = dispatch(argc, argv, &err);
 	return r < 0 ? report(&err) : r;
 }

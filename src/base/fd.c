@@ -2,17 +2,15 @@
 #include "base/fd.h"
 
 #include "base/diag.h"
+#include "base/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READ_CHUNK ((size_t)64 * 1024)
@@ -138,32 +136,15 @@ int koda_fd_memory(const char *name, int *ret_fd, struct koda_error *err)
 	return KODA_OK;
 }
 
-/* The limit of a file's size holds for memory too. That it is reached is told by errno; the signal
- * would be the host's end. */
-static int write_within_limits(int fd, const void *bytes, size_t len, struct koda_error *err)
-{
-	const struct timespec now = { 0 };
-	sigset_t too_large;
-	sigset_t before;
-	bool held;
-	int r;
-
-	(void)sigemptyset(&too_large);
-	(void)sigaddset(&too_large, SIGXFSZ);
-	held = pthread_sigmask(SIG_BLOCK, &too_large, &before) == 0 &&
-	       !sigismember(&before, SIGXFSZ);
-	r = koda_fd_write_all(fd, bytes, len, err);
-	if (held && r < 0)
-		(void)sigtimedwait(&too_large, NULL, &now);
-	if (held)
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
 int koda_fd_seal(int fd, const void *bytes, size_t len, struct koda_error *err)
 {
-	int r = write_within_limits(fd, bytes, len, err);
+	struct koda_quiet quiet;
+	int r;
 
+	/* The limit of a file's size holds for memory too. */
+	koda_quiet_begin(&quiet);
+	r = koda_fd_write_all(fd, bytes, len, err);
+	koda_quiet_end(&quiet);
 	if (r < 0)
 		return r;
 	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, ALL_SEALS) < 0)

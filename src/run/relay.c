@@ -4,13 +4,12 @@
 #include "base/diag.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -39,7 +38,6 @@ static void stop(struct koda_relay *relay)
 	koda_fd_close(&relay->from);
 	if (relay->own_to)
 		koda_fd_close(&relay->to);
-	relay->from_ended = true;
 	relay->pending_len = 0;
 }
 
@@ -128,29 +126,6 @@ static bool can_write(const struct koda_relay *relay)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* A reader that is gone is told by errno; the signal would be the host's. */
-static bool hold_sigpipe(sigset_t *ret_before)
-{
-	sigset_t pipe_only;
-
-	(void)sigemptyset(&pipe_only);
-	(void)sigaddset(&pipe_only, SIGPIPE);
-	return pthread_sigmask(SIG_BLOCK, &pipe_only, ret_before) == 0 &&
-	       !sigismember(ret_before, SIGPIPE);
-}
-
-static void release_sigpipe(const sigset_t *before, bool raised)
-{
-	const struct timespec now = { 0 };
-	sigset_t pipe_only;
-
-	(void)sigemptyset(&pipe_only);
-	(void)sigaddset(&pipe_only, SIGPIPE);
-	if (raised)
-		(void)sigtimedwait(&pipe_only, NULL, &now);
-	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
 /* A reader that goes away has what it wanted; a full disk has not. */
 static void note_failure(struct koda_relay *relay, int sys_errno)
 {
@@ -176,15 +151,13 @@ static void write_chunks(struct koda_relay *relay)
 
 static void write_some(struct koda_relay *relay)
 {
-	sigset_t before;
-	bool held;
+	struct koda_quiet quiet;
 
 	if (relay->pending_len == 0)
 		return;
-	held = hold_sigpipe(&before);
+	koda_quiet_begin(&quiet);
 	write_chunks(relay);
-	if (held)
-		release_sigpipe(&before, relay->from_ended);
+	koda_quiet_end(&quiet);
 }
 
 void koda_relay_last(struct koda_relay *relay)
@@ -267,16 +240,13 @@ static bool write_tail(struct koda_relay *relay, uint64_t dropped, uint64_t dead
 void koda_relay_finish(struct koda_relay *relay, uint64_t deadline_ns)
 {
 	uint64_t dropped = koda_relay_dropped(relay);
-	sigset_t before;
-	bool held;
-	bool done;
+	struct koda_quiet quiet;
 
 	if (relay->to < 0 || (!dropped && relay->tail_total == 0))
 		return;
-	held = hold_sigpipe(&before);
-	done = write_tail(relay, dropped, deadline_ns);
-	if (held)
-		release_sigpipe(&before, !done);
+	koda_quiet_begin(&quiet);
+	(void)write_tail(relay, dropped, deadline_ns);
+	koda_quiet_end(&quiet);
 }
 
 void koda_relay_clear(struct koda_relay *relay)

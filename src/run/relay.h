@@ -26,9 +26,8 @@ struct koda_relay {
 	char *pending; /* owned; read but not written yet */
 	size_t pending_at;
 	size_t pending_len;
-	bool from_ended;
 	int end_mark; /* byte to write when the source ends; -1: none */
-	char last;    /* byte that was written last */
+	char last;    /* byte that was read last */
 	int failed;   /* errno: bytes were lost, but not because the reader is gone; 0: none were */
 	void (*tap)(void *ctx, const char *bytes,
 		    size_t len); /* sees all that passes; may be NULL */

@@ -293,17 +293,19 @@ static void tell_exit(const struct koda_command *command, const struct koda_outc
 static bool serve_until(struct koda_command *command, uint64_t deadline_ns,
 			struct koda_outcome *outcome)
 {
-	bool ended = false;
-
-	while (!ended && koda_clock_now() < deadline_ns) {
+	for (;;) {
+		/* Whoever comes late, or was stopped, hears first what there is to hear. */
+		bool late = koda_clock_now() >= deadline_ns;
 		int got = carry(command, deadline_ns, true);
 
 		if (got < 0)
 			(void)koda_fail(&outcome->setup, KODA_E_CHILD, -got,
 					"cannot wait for the command");
-		ended = got < 0 || (got > 0 && take_report(command, outcome));
+		if (got < 0 || (got > 0 && take_report(command, outcome)))
+			return true;
+		if (late && got == 0)
+			return false;
 	}
-	return ended;
 }
 
 /* Whatever still runs ends now, and what it wrote is carried. */

@@ -502,6 +502,18 @@ PY
 	[[ $status -eq 1 ]]
 }
 
+@test "output beyond the limit of the file is told of, and does not end the runner" {
+	status=0
+	(ulimit -f 512 && exec "$KODA_BIN" run --events events -c 'head -c 1000000 /dev/zero') </dev/null \
+		>"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
+	[[ $status -eq 141 ]] # the command's own: nobody reads any more
+	[[ $(<"$BATS_TEST_TMPDIR/err") == *"output was lost, it cannot be written: File too large" ]]
+	# Nor do events, which have no room at all.
+	status=0
+	(ulimit -f 0 && exec "$KODA_BIN" run --events none -c 'exit 3') </dev/null 2>&1 | cat || status=$?
+	[[ $status -eq 0 && -e none && ! -s none ]]
+}
+
 @test "output arrives while the command runs" {
 	mkfifo "$BATS_TEST_TMPDIR/pipe"
 	"$KODA_BIN" run -c 'echo first; until test -e go; do sleep 0.05; done; echo second' \

@@ -310,6 +310,15 @@ beats() {
 	kill -CONT "$runner"
 	finish
 	silent 5
+	# The other signal is handled, and interrupts the wait.
+	rm ready
+	start --wall-time 4 -c 'touch ready; sleep 0.3; exit 5'
+	appears ready
+	kill -TSTP "$runner"
+	sleep 6
+	kill -CONT "$runner"
+	finish
+	silent 5
 }
 
 @test "wall time: a terminal that nobody reads does not prolong it" {

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define MANY ((size_t)1 << 20)
@@ -267,6 +268,38 @@ static void a_reader_that_is_gone_is_no_signal(void **state)
 	assert_int_equal(koda_child_run(write_to_nobody, NULL), 0);
 }
 
+/* Nor must a file that may not grow any more; what writes to it besides has the signal as always.
+ */
+static int write_too_much(void *besides)
+{
+	static const struct rlimit limit = { 4096, RLIM_INFINITY };
+	struct koda_relay relay = KODA_RELAY_INIT;
+	char text[8192] = { 0 };
+	int to = memfd_create("to", MFD_CLOEXEC);
+	int from = -1;
+	int end = -1;
+
+	(void)sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+	KODA_CHILD_CHECK(to >= 0 && setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	KODA_CHILD_CHECK(koda_fd_pipe(&from, &end, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(write(end, text, sizeof(text)) == (ssize_t)sizeof(text));
+	koda_relay_step(&relay);
+	KODA_CHILD_CHECK(relay.failed == EFBIG);
+	koda_relay_clear(&relay);
+	if (besides)
+		(void)!write(to, text, 1);
+	(void)close(end);
+	(void)close(to);
+	return 0;
+}
+
+static void a_file_that_is_full_is_no_signal(void **state)
+{
+	assert_int_equal(koda_child_run(write_too_much, NULL), 0);
+	assert_int_equal(koda_child_run(write_too_much, state), -1);
+}
+
 static void what_is_there_is_the_last(void **state)
 {
 	koda_auto_fd int end = -1;
@@ -326,6 +359,7 @@ int main(void)
 		cmocka_unit_test(head_and_tail_are_kept),
 		cmocka_unit_test(the_head_is_not_held_back),
 		cmocka_unit_test(output_to_nowhere_is_counted),
+		cmocka_unit_test(a_file_that_is_full_is_no_signal),
 		cmocka_unit_test(what_is_there_is_the_last),
 		cmocka_unit_test(what_somebody_else_has_read_is_not_waited_for),
 		cmocka_unit_test(a_slow_reader_is_not_waited_for),

@@ -122,6 +122,22 @@ static void the_wall_time_ends_a_longer_wait(void **state)
 	assert_int_equal(outcome.end, KODA_END_TIMEOUT);
 }
 
+static void who_waits_late_hears_how_it_ended(void **state)
+{
+	struct scene *scene = *state;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
+	struct koda_error err = { 0 };
+
+	scene->command->deadline_ns = koda_clock_now();
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_LIMIT,
+					    .status = KODA_REPORT_LIMIT_PROCESSES });
+	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = 3 << 8 });
+	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
+	assert_int_equal(outcome.end, KODA_END_EXITED);
+	assert_int_equal(outcome.code, 3);
+	assert_int_equal(outcome.limits, 1U << KODA_CEILING_PROCESSES);
+}
+
 static void a_limit_that_is_told_after_the_end_counts(void **state)
 {
 	struct scene *scene = *state;
@@ -193,6 +209,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_wait_may_end_before_the_command, open_scene,
 						close_scene),
 		cmocka_unit_test_setup_teardown(the_wall_time_ends_a_longer_wait, open_scene,
+						close_scene),
+		cmocka_unit_test_setup_teardown(who_waits_late_hears_how_it_ended, open_scene,
 						close_scene),
 		cmocka_unit_test_setup_teardown(a_limit_that_is_told_after_the_end_counts,
 						open_scene, close_scene),
