@@ -99,7 +99,8 @@ static void choose_shell(const struct cli_call *call, struct request *request)
 }
 
 /* With a terminal at both ends the command gets one too, unless told otherwise. Nobody waits for a
- * person by the clock: then there is no wall time but a given one. */
+ * person by the clock: then there is no wall time but a given one. Where nobody sits at both ends
+ * the clock goes on. */
 static int settle_terminal(const struct cli_call *call, struct request *request,
 			   struct koda_error *err)
 {
@@ -107,7 +108,7 @@ static int settle_terminal(const struct cli_call *call, struct request *request,
 		return koda_cli_usage(call, err, "--tty and --no-tty exclude each other");
 	if (!request->no_tty && !request->grip.no_sandbox && isatty(0) && isatty(1))
 		request->tty = true;
-	if (request->purpose == TO_SHELL || request->tty)
+	if (request->purpose == TO_SHELL || (request->tty && isatty(0) && isatty(1)))
 		request->shape.untimed = true;
 	return KODA_OK;
 }

@@ -3,6 +3,7 @@
 #include "runner.h"
 
 #include "base/macros.h"
+#include "run/sandbox.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -37,6 +38,16 @@ static void pass_on(int number)
 	errno = saved;
 }
 
+/* The first of the streams that is one; -1: none is. */
+static int terminal = -1;
+
+static void find_terminal(void)
+{
+	terminal = STDERR_FILENO;
+	while (terminal >= 0 && !isatty(terminal))
+		terminal--;
+}
+
 /* A signal alone may mean something else to the command; a terminal that is gone does not. */
 static void end_without_terminal(int number)
 {
@@ -44,12 +55,12 @@ static void end_without_terminal(int number)
 	struct termios ignored;
 
 	(void)number;
-	if (running && tcgetattr(STDIN_FILENO, &ignored) < 0 && errno == EIO)
+	if (running && terminal >= 0 && tcgetattr(terminal, &ignored) < 0 && errno == EIO)
 		koda_command_kill(running);
 	errno = saved;
 }
 
-/* On a terminal there is no wall time: who sits there ends what takes too long. The alarm is caught
+/* Where there is no wall time, who sits at the terminal ends what takes too long. The alarm is caught
  * only from here on, because one that comes earlier was set by whoever started us. */
 static void hang_up(int number)
 {
@@ -86,11 +97,12 @@ static void stop(int number)
 
 void koda_cli_catch_signals(struct koda_command *command)
 {
+	bool endless = command->deadline_ns == KODA_DEADLINE_NEVER;
 	const struct {
 		int number;
 		void (*handler)(int);
 	} table[] = {
-		{ SIGHUP, isatty(0) && isatty(1) ? hang_up : pass_on },
+		{ SIGHUP, endless ? hang_up : pass_on },
 		{ SIGINT, pass_on },
 		{ SIGQUIT, pass_on },
 		{ SIGTERM, pass_on },
@@ -102,6 +114,7 @@ void koda_cli_catch_signals(struct koda_command *command)
 	};
 
 	running = command;
+	find_terminal();
 	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++) {
 		struct sigaction action = { .sa_handler = table[i].handler };
 		struct sigaction before;

@@ -36,7 +36,9 @@
 #define FCHMODAT2 452
 
 static const char *const absent[] = { "clone3", "io_uring_setup", "io_uring_enter",
-				      "io_uring_register", "openat2" };
+				      "io_uring_register", "openat2",
+				      /* memory that cannot be taken back, and is nobody's */
+				      "memfd_secret" };
 
 static const char *const refused[] = {
 	/* other processes, other memory */
@@ -160,15 +162,26 @@ static void refuse_families(scmp_filter_ctx ctx)
 
 /* Of IPv4 and IPv6 what is left is TCP, UDP and ICMP; the other families have no such numbers.
  * Others (SCTP, DCCP, L2TP ...) have the kernel load drivers, and Landlock's rule for ports is not
- * about them, multipath TCP included. */
+ * about them, multipath TCP included. By type as well: without a number the kernel looks for one
+ * that fits, and takes one of them for another family's. */
 static void refuse_protocols(scmp_filter_ctx ctx)
 {
+	static const unsigned int types[] = { SOCK_RDM, SOCK_DCCP, SOCK_PACKET };
+
 	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
 			      SCMP_A2(SCMP_CMP_GT, IPPROTO_ICMPV6)),
 	     "protocols");
 	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
 			      SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_DCCP)),
 	     "DCCP");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), SCMP_SYS(socket), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i])),
+		     "types");
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), SCMP_SYS(socket), 2,
+			      SCMP_A0(SCMP_CMP_NE, AF_UNIX),
+			      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_SEQPACKET)),
+	     "packets in sequence");
 }
 
 /* The kernel takes these arguments as int: the low half. */

@@ -193,6 +193,15 @@ static int become(void *context)
 	koda_command_become(plan);
 }
 
+int koda_command_hold(pid_t command)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, command, 0);
+
+	if (pidfd < 0)
+		koda_stage2_fail("hold on to the command", "", errno);
+	return pidfd;
+}
+
 pid_t koda_command_start(const struct plan *plan)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));

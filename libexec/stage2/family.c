@@ -232,6 +232,12 @@ void koda_family_kill(void)
 		kill_each();
 }
 
+void koda_family_signal(int number)
+{
+	if (scoped)
+		(void)kill(-1, number);
+}
+
 /* True if there are no children any more. */
 static bool reap_all(void (*ended)(pid_t pid, int status))
 {

@@ -202,13 +202,17 @@ static void obey(int guardian_fd)
 
 static _Noreturn void serve(int signals, int guardian_fd)
 {
+	int held = koda_command_hold(command.pid);
+
 	for (;;) {
-		struct pollfd polled[2 + KODA_BROKER_POLLED] = {
-			{ .fd = signals, .events = POLLIN }, { .fd = guardian_fd, .events = POLLIN }
+		struct pollfd polled[3 + KODA_BROKER_POLLED] = {
+			{ .fd = signals, .events = POLLIN },
+			{ .fd = guardian_fd, .events = POLLIN },
+			{ .fd = held, .events = POLLIN }
 		};
 		int watch = koda_watch_ms();
 		int broker;
-		size_t count = 2 + koda_broker_wants(polled + 2, &broker);
+		size_t count = 3 + koda_broker_wants(polled + 3, &broker);
 		int ms = broker < 0 || (watch >= 0 && watch < broker) ? watch : broker;
 
 		if (poll(polled, count, ms) < 0 && errno != EINTR)
@@ -216,6 +220,11 @@ static _Noreturn void serve(int signals, int guardian_fd)
 		koda_watch_look();
 		if (polled[1].revents)
 			obey(guardian_fd);
+		/* Whoever of its own traces it is told of its end first, and may keep that. */
+		if (polled[2].revents) {
+			reap();
+			end_all(true);
+		}
 		koda_broker_step();
 		if (polled[0].revents)
 			take_signal(signals);

@@ -36,6 +36,21 @@ static void reap(pid_t command)
 		report_exit(status);
 }
 
+/* T-38. The command has ended, but whoever of its own traces it is told first, and may keep that to
+ * itself. With everything else the tracer ends. */
+static _Noreturn void end_traced(pid_t command)
+{
+	int status;
+	pid_t pid;
+
+	reap(command);
+	(void)kill(-1, SIGKILL);
+	while ((pid = waitpid(-1, &status, __WALL)) != command)
+		if (pid < 0 && errno != EINTR)
+			_exit(1);
+	report_exit(status);
+}
+
 /* A signal that the guardian cannot send itself; else the guardian is gone. */
 static void obey(pid_t command, int guardian_fd)
 {
@@ -49,16 +64,19 @@ static void obey(pid_t command, int guardian_fd)
 static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
-				   { .fd = guardian_fd, .events = POLLIN } };
+				   { .fd = guardian_fd, .events = POLLIN },
+				   { .fd = koda_command_hold(command), .events = POLLIN } };
 
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (poll(polled, 2, koda_watch_ms()) < 0 && errno != EINTR)
+		if (poll(polled, 3, koda_watch_ms()) < 0 && errno != EINTR)
 			_exit(1);
 		koda_watch_look();
 		if (polled[1].revents)
 			obey(command, guardian_fd);
+		if (polled[2].revents)
+			end_traced(command);
 		if (!polled[0].revents || read(signals, &info, sizeof(info)) != sizeof(info))
 			continue;
 		if (info.ssi_signo == SIGCHLD)

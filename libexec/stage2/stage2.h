@@ -72,6 +72,8 @@ void koda_family_begin(bool abstract);
  * for each child with what wait gave; it may be NULL. */
 bool koda_family_end(void (*ended)(pid_t pid, int status));
 void koda_family_kill(void);
+/* A signal to everything below this process, if that is possible at once. */
+void koda_family_signal(int number);
 /* Adds up what count says of everything below this process, until that is more than enough. */
 uint64_t koda_family_sum(uint64_t (*count)(const char *pid), uint64_t enough);
 /* How many processes of this user there are besides the calling one, which becomes the command; the
@@ -239,5 +241,7 @@ _Noreturn void koda_command_become(const struct plan *plan);
 /* Starts the process that does all of it, and returns when it has become the command, or has not.
  */
 pid_t koda_command_start(const struct plan *plan);
+/* Can be read from once it has ended. */
+int koda_command_hold(pid_t command);
 
 #endif

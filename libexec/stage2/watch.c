@@ -35,6 +35,12 @@
 #define COST_SHARE  20
 #define MEMORY_REST 2000
 
+/* After so many processes it is time to see whether looking takes longer than that, with less than
+ * one part in so many of a processor. */
+#define STARVED_EACH  16
+#define STARVED_US    300000
+#define STARVED_SHARE 8
+
 #define TMPFS_MAGIC 0x01021994
 /* What the kernel keeps of a file in such a file system, be it empty: inode, name, and their places
  * in the directory. */
@@ -65,6 +71,55 @@ static uint64_t clock_us(clockid_t clock)
 static uint64_t now_us(void)
 {
 	return clock_us(CLOCK_MONOTONIC);
+}
+
+/* The look that is being taken. */
+static struct {
+	uint64_t began; /* in microseconds */
+	uint64_t spent; /* of the processor, until then */
+	unsigned int seen;
+	bool stopped; /* everything stands still for it */
+} look;
+
+/* Everything but init. */
+static void signal_all(int number)
+{
+	if (koda_fenced)
+		koda_family_signal(number);
+	else
+		(void)kill(-1, number);
+}
+
+static void begin_look(void)
+{
+	look.began = now_us();
+	look.spent = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	look.seen = 0;
+	look.stopped = false;
+}
+
+/* T-31. Every session has the same share of the processors, init's among them, and a command can
+ * make thousands. So that it is not the one who decides when it is looked at, it has to stand still
+ * for that, if there is no other way. */
+static void go_on_looking(void)
+{
+	uint64_t took;
+
+	if (look.stopped || ++look.seen % STARVED_EACH != 0)
+		return;
+	took = now_us() - look.began;
+	if (took < STARVED_US ||
+	    (clock_us(CLOCK_THREAD_CPUTIME_ID) - look.spent) * STARVED_SHARE > took)
+		return;
+	look.stopped = true;
+	signal_all(SIGSTOP);
+}
+
+static void end_look(void)
+{
+	if (look.stopped)
+		signal_all(SIGCONT);
+	look.stopped = false;
 }
 
 void koda_watch_start(const struct plan *plan, bool root, bool memory)
@@ -166,6 +221,7 @@ static uint64_t count_threads(const char *pid)
 	at = read_about(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
 	for (int words = 0; at && words < 18; words++)
 		at = strchr(at + 1, ' ');
+	go_on_looking();
 	threads = at ? strtoull(at, NULL, 10) : 0;
 	return threads ? threads : 1;
 }
@@ -226,7 +282,9 @@ static uint64_t count_resident(const char *pid)
 	char thread[64];
 	const char *text = read_status(pid, thread, sizeof(thread));
 
-	return field(text, "\nVmRSS:") + field(text, "\nVmSwap:") + field(text, "\nVmPTE:");
+	go_on_looking();
+	return field(text, "\nVmRSS:") + field(text, "\nVmSwap:") + field(text, "\nVmPTE:") +
+	       field(text, "\nHugetlbPages:");
 }
 
 /* Does it live in the memory of its parent, which is counted there? So does who was made by vfork,
@@ -255,16 +313,18 @@ static uint64_t count_share(const char *pid)
 	char thread[64];
 	char shares[4096];
 	const char *text = read_status(pid, thread, sizeof(thread));
-	uint64_t tables = field(text, "\nVmPTE:");
+	/* Huge pages are set aside by the administrator, and are in no other sum. */
+	uint64_t besides = field(text, "\nVmPTE:") + field(text, "\nHugetlbPages:");
 
+	go_on_looking();
 	if (guest)
 		return 0;
 	if (read_about(thread, "smaps_rollup", shares, sizeof(shares)) &&
 	    strstr(shares, "\nPss_Anon:"))
 		return field(shares, "\nPss_Anon:") + field(shares, "\nPss_Shmem:") +
-		       field(shares, "\nSwapPss:") + tables;
+		       field(shares, "\nSwapPss:") + besides;
 	return field(text, "\nRssAnon:") + field(text, "\nRssShmem:") + field(text, "\nVmSwap:") +
-	       tables;
+	       besides;
 }
 
 /* What the private file systems hold. */
@@ -303,7 +363,6 @@ static bool is_urgent(void)
 
 static void look_at_memory(void)
 {
-	uint64_t start = clock_us(CLOCK_THREAD_CPUTIME_ID);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t available = count_available();
 	uint64_t files = count_files();
@@ -319,7 +378,7 @@ static void look_at_memory(void)
 	}
 	pause = (watched.memory - used) / (BYTES_PER_MS * (uint64_t)(cpus > 0 ? cpus : 1));
 	pause = pause < MEMORY_MS ? MEMORY_MS : pause > MEMORY_MAX ? MEMORY_MAX : pause;
-	cost = (clock_us(CLOCK_THREAD_CPUTIME_ID) - start) * COST_SHARE / 1000;
+	cost = (clock_us(CLOCK_THREAD_CPUTIME_ID) - look.spent) * COST_SHARE / 1000;
 	cost = cost > MEMORY_REST ? MEMORY_REST : cost;
 	watched.memory_at = now_us() / 1000 + pause;
 	watched.memory_last = now_us() / 1000 + (pause > cost ? pause : cost);
@@ -332,13 +391,17 @@ void koda_watch_look(void)
 	uint64_t now = now_us() / 1000;
 
 	if (watched.processes && now >= watched.processes_at) {
+		begin_look();
 		watched.processes_at = now + PROCESSES_MS;
 		if (sum_processes(count_threads, watched.processes) > watched.processes)
 			end_all(KODA_REPORT_LIMIT_PROCESSES);
+		end_look();
 	}
 	if (watched.memory && now >= watched.memory_at) {
 		watched.memory_at = now + MEMORY_MS;
+		begin_look();
 		if (now >= watched.memory_last || is_urgent())
 			look_at_memory();
+		end_look();
 	}
 }

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 
 #define CPU_GRACE_SECS 2
+#define LOCKED_BYTES   ((uint64_t)64 << 10)
 
 static int add_landlock(struct koda_plan *plan, const char *path, uint64_t rights,
 			struct koda_error *err)
@@ -74,6 +75,10 @@ static int add_memory(struct koda_plan *plan, const struct koda_plan_request *re
 	if (!koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
 		return KODA_OK;
 	r = add_limit(plan, RLIMIT_RSS, value, value, err);
+	/* T-31. Pages of files are the kernel's to take back, and are not counted, unless somebody locks
+	 * them: a little for whoever guards a key. */
+	if (r == KODA_OK && !request->cgroup)
+		r = add_limit(plan, RLIMIT_MEMLOCK, LOCKED_BYTES, LOCKED_BYTES, err);
 	if (r == KODA_OK && !request->cgroup &&
 	    (request->max_memory == 0 || value < request->max_memory))
 		r = add_limit(plan, RLIMIT_DATA, value, value, err);

@@ -16,9 +16,9 @@
 
 #define WORDS_MAX 8
 
-static const struct probe_entry *const tables[] = { probe_file_acts, probe_call_acts,
-						    probe_net_acts, probe_look_acts,
-						    probe_trace_acts };
+static const struct probe_entry *const tables[] = { probe_file_acts,  probe_call_acts,
+						    probe_net_acts,   probe_look_acts,
+						    probe_trace_acts, probe_memory_acts };
 
 long probe_number(const char *text)
 {

@@ -16,13 +16,14 @@ struct probe_entry {
 };
 
 /* Files and names (probe_file.c), system calls and sockets (probe_call.c), the network
- * (probe_net.c), looking around (probe_look.c), other processes (probe_trace.c). Each ends with a
- * NULL name. */
+ * (probe_net.c), looking around (probe_look.c), other processes (probe_trace.c), memory
+ * (probe_memory.c). Each ends with a NULL name. */
 extern const struct probe_entry probe_file_acts[];
 extern const struct probe_entry probe_call_acts[];
 extern const struct probe_entry probe_net_acts[];
 extern const struct probe_entry probe_look_acts[];
 extern const struct probe_entry probe_trace_acts[];
+extern const struct probe_entry probe_memory_acts[];
 
 /* A decimal argument; ends the probe if it is none. */
 long probe_number(const char *text);

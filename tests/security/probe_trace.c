@@ -192,9 +192,37 @@ static int try_be_traced(char **arg)
 	return result(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 }
 
+/* Ends, traced by a process that says nothing of it for so many seconds. */
+static int try_end_traced(char **arg)
+{
+	pid_t self = getpid();
+	int ready[2];
+	char byte;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return errno;
+	if (fork() == 0) {
+		int error = hold(self);
+
+		if (error == 0 && ptrace(PTRACE_CONT, self, NULL, NULL) == 0 &&
+		    write(ready[1], "", 1) == 1)
+			(void)sleep((unsigned int)probe_number(arg[0]));
+		_exit(0);
+	}
+	(void)close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		return EPERM;
+	_exit(7);
+}
+
 const struct probe_entry probe_trace_acts[] = {
-	{ "ptrace", 1, try_trace },         { "ptrace-parents", 0, trace_parents },
-	{ "ptrace-child", 0, try_seize },   { "ptrace-look", 0, try_look },
-	{ "ptrace-change", 0, try_change }, { "ptrace-me", 0, try_be_traced },
-	{ "vm-read", 0, try_vm_read },      { NULL, 0, NULL },
+	{ "ptrace", 1, try_trace },
+	{ "ptrace-parents", 0, trace_parents },
+	{ "ptrace-child", 0, try_seize },
+	{ "ptrace-look", 0, try_look },
+	{ "ptrace-change", 0, try_change },
+	{ "ptrace-me", 0, try_be_traced },
+	{ "vm-read", 0, try_vm_read },
+	{ "end-traced", 1, try_end_traced },
+	{ NULL, 0, NULL },
 };

@@ -140,6 +140,13 @@ teardown() {
 		done
 	done >"$BATS_TEST_TMPDIR/protocols"
 	refused_each <"$BATS_TEST_TMPDIR/protocols"
+	# By their types, without a number: what the kernel would make of it is another matter.
+	for family in 2 10; do
+		for protocol in 4 5 6 10 2058; do
+			refused_with "ESOCKTNOSUPPORT|EACCES" socket "$family" "$protocol" 0
+		done
+	done
+	allowed socket 1 5 0
 	allowed socket 2 1 6
 	allowed socket 10 1 6
 }

@@ -207,6 +207,15 @@ print("filled")'
 	[[ $(python3 -c "$filler" shared 150 2 0) == filled ]]
 }
 
+@test "memory that the kernel can neither take back nor count is not to be had" {
+	refused secret-memory 32
+	refused lock-file 4096
+	allowed lock-file 32
+	if [[ $(ulimit -l) == unlimited || $(ulimit -l) -ge 4096 ]]; then
+		outside lock-file 4096
+	fi
+}
+
 @test "init's own limits cannot be changed from inside" {
 	run run_box python3 -c '
 import os, resource, sys
