@@ -116,6 +116,8 @@ static bool remark_end(const struct koda_outcome *outcome, bool in_line)
 			"the wall time has passed (see --wall-time); everything was ended",
 		[KODA_CEILING_MEMORY] = "the memory limit was reached; everything was ended",
 		[KODA_CEILING_PROCESSES] = "the process limit was reached",
+		[KODA_CEILING_CPU_TIME] = "the limit of processor time was reached",
+		[KODA_CEILING_FILE_SIZE] = "the limit of a file's size was reached",
 	};
 	/* Where a control group counts them, starting one more has failed, and the rest went on. */
 	bool killed = outcome->end == KODA_END_SIGNAL && outcome->signal == SIGKILL;

@@ -15,9 +15,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* Two seconds. */
+/* Ten seconds. */
 #define KEYRING_WAIT_MS 5
-#define KEYRING_TRIES   400
+#define KEYRING_TRIES   2000
 
 void koda_lock_limits(const struct plan *plan)
 {

@@ -122,6 +122,24 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+/* It has made the lifeline. If it is not our parent any more somebody else is, who would be held on
+ * to in its place. It is nobody here if it is in another namespace of processes. */
+static void hold_runner(void)
+{
+	struct ucred made = { .pid = 0 };
+	socklen_t len = sizeof(made);
+
+	if (getppid() == 0)
+		return;
+	if (getsockopt(KODA_STAGE2_LIFE_FD, SOL_SOCKET, SO_PEERCRED, &made, &len) < 0)
+		koda_stage2_fail("learn who the runner is", "", errno);
+	runner = (int)syscall(SYS_pidfd_open, made.pid, 0);
+	if (runner < 0 && errno != ESRCH && errno != EINVAL)
+		koda_stage2_fail("hold on to the runner", "", errno);
+	if (runner < 0 || getppid() != made.pid)
+		koda_stage2_fail("the runner is gone", "", 0);
+}
+
 static pid_t start_init(int *ret_pidfd, int *ret_bond)
 {
 	int bond[2]; /* lets init go on; the guardian's end closes with it, and init notices */
@@ -288,10 +306,7 @@ int main(int argc, char **argv)
 	tidy_descriptors(bwrap         ? KODA_BWRAP_ARGS_FD
 			 : koda_fenced ? KODA_STAGE2_FILTERS_FD
 				       : KODA_STAGE2_LIFE_FD);
-	/* It is nobody here if it is in another namespace of processes. */
-	runner = getppid() > 0 ? (int)syscall(SYS_pidfd_open, getppid(), 0) : -1;
-	if (getppid() > 0 && runner < 0)
-		koda_stage2_fail("hold on to the runner", "", errno);
+	hold_runner();
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		koda_stage2_fail("block signals", "", errno);

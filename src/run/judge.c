@@ -47,7 +47,7 @@ static struct koda_finding judge_landlock(const struct koda_machine *machine)
 				    "add landlock to the lsm= parameter of the kernel");
 	if (machine->landlock_errno == ENOSYS)
 		return koda_refused("the kernel has no Landlock, the second layer under the view",
-				    "use a kernel of version 5.13 or later that is built with "
+				    "use a kernel of version 5.19 or later that is built with "
 				    "CONFIG_SECURITY_LANDLOCK");
 	return koda_refused(
 		"a system-call filter around this process forbids Landlock, the second layer "
@@ -61,7 +61,7 @@ struct koda_finding koda_judge_calls(const struct koda_machine *machine)
 	switch (machine->calls) {
 	case KODA_CALLS_MISSING:
 		return koda_refused("the kernel lacks openat2, close_range or mount_setattr",
-				    "use a kernel of version 5.13 or later");
+				    "use a kernel of version 5.19 or later");
 	case KODA_CALLS_FILTERED:
 		return koda_refused(
 			"a system-call filter around this process hides openat2, close_range or "

@@ -37,7 +37,7 @@ static struct koda_finding find_obstacle(const struct koda_machine *machine)
 		return koda_refused(
 			"there is no seccomp user notification, which holds connections, "
 			"sockets, and modes and times of files",
-			"use a kernel of version 5.13 or later, and no filter that hides it");
+			"use a kernel of version 5.19 or later, and no filter that hides it");
 	if (machine->no_children)
 		return koda_refused(
 			"the kernel does not list the children of a process, by which they are "

@@ -10,7 +10,7 @@
 #define USERNS_NESTED                                                                              \
 	"a user namespace within one is forbidden; allow it (AppArmor, the container's seccomp "   \
 	"profile)"
-#define KERNEL_OLD "this needs Linux 5.13 or newer, and no filter that hides its calls"
+#define KERNEL_OLD "this needs Linux 5.19 or newer, and no filter that hides its calls"
 
 /* The first row that fits counts: what the message begins with ("": anything), and the error
  * (0: any). */
@@ -55,7 +55,7 @@ static const struct {
 	{ "Landlock is not available", EOPNOTSUPP,
 	  "Landlock is switched off; add it to lsm= on the kernel's command line" },
 	{ "Landlock is not available", 0,
-	  "use Linux 5.13 or newer with Landlock, and no filter that hides it" },
+	  "use Linux 5.19 or newer with Landlock, and no filter that hides it" },
 	{ "supervise connections, sockets and file modes", EBUSY,
 	  "another program supervises system calls around this one; run outside of it" },
 	{ "supervise connections, sockets and file modes", 0,
@@ -76,7 +76,11 @@ static const struct {
 	  "the file system does not let it be made; use --read-only, or a project elsewhere" },
 	{ "reserve a protected name", ENOSPC, "free some disk space" },
 	{ "reserve a protected name", EDQUOT, "free some disk space" },
+	{ "leave the session keyring", EDQUOT,
+	  "too many keyrings of this user are in use; end other runs, or raise "
+	  "kernel.keys.maxkeys" },
 	{ "a path changed while", 0, "run it again" },
+	{ "hide what is replaced all the time", 0, "end what replaces it, then run it again" },
 	{ "a path became a link while", 0, "run it again" },
 	{ "the way to what is to be hidden is closed", 0,
 	  "open the directories on it (chmod u+rwx), then run it again" },
@@ -97,7 +101,7 @@ static const struct {
 	{ "cannot start", EACCES, "install koda-sandbox again: the launcher cannot be executed" },
 	{ "cannot start", EPERM, "no filter may forbid starting processes" },
 	{ "", ENOSYS, KERNEL_OLD },
-	{ "", EMFILE, "raise the limit of open files (ulimit -n)" },
+	{ "", EMFILE, "raise the limit of open files (ulimit -n, or max_open_fds of the policy)" },
 	{ "", EFBIG, "raise the limit of file sizes (ulimit -f)" },
 	{ "", ENFILE, "too many files are open on this machine" },
 	{ "", EAGAIN, "too many processes, or something changed meanwhile; try again" },

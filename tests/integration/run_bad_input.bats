@@ -223,7 +223,7 @@ nothing_ran() {
 	lacking landlock_create_ruleset EOPNOTSUPP
 	nothing_ran 'Landlock, the second layer under the view, is switched off' 'add landlock to the lsm='
 	lacking landlock_create_ruleset ENOSYS
-	nothing_ran 'the kernel has no Landlock' 'use a kernel of version 5.13 or later'
+	nothing_ran 'the kernel has no Landlock' 'use a kernel of version 5.19 or later'
 }
 
 @test "no system-call filters" {
@@ -239,7 +239,7 @@ nothing_ran() {
 		lacking "$call" ENOSYS
 		# A guardian that cannot be held on to is killed; the next run tidies up.
 		[[ $call != pidfd_open ]] || inside true && lacking "$call" ENOSYS
-		refuses 'Function not implemented; this needs Linux 5.13 or newer'
+		refuses 'Function not implemented; this needs Linux 5.19 or newer'
 		[[ ! -e ran ]]
 	done
 	inside true

@@ -192,7 +192,7 @@ bomb() {
 	silent 5
 	[[ $stdout == warned ]]
 	limits '{"cpu_time_secs": 1, "wall_time_secs": 120}' -- bash -c 'while :; do :; done'
-	silent $((128 + $(kill -l XCPU)))
+	says $((128 + $(kill -l XCPU))) 'limit of processor time'
 }
 
 @test "processor time: then the end" {

@@ -183,6 +183,34 @@ os.kill(runner, 9)' "$KODA_BIN"
 	[[ $output == $'goes on\nended' ]] || { echo "$output"; false; }
 }
 
+# Where only the input is a terminal, nobody sits at both ends, and the clock goes on; a shell has no wall
+# time anywhere, and ends with the last terminal that it has.
+@test "a command with half a terminal ends by its wall time, a shell with its terminal" {
+	echo '{"fs":{"allow_write":["'"$PWD"'"]},"limits":{"wall_time_secs":4}}' >policy
+	printf '#!/bin/sh\ntrap "" HUP INT TERM\n: >up\nwhile :; do sleep 1; done\n' >deaf
+	chmod 755 deaf
+	run -0 timeout 100 python3 -c '
+import os, pty, sys, time
+def start(args, env):
+    pid, ours = pty.fork()
+    if pid == 0:
+        os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+        os.dup2(os.open("policy", os.O_RDONLY), 3)
+        os.execve(sys.argv[1], ["koda-sandbox"] + args, env)
+    while not os.path.exists("up"):
+        time.sleep(0.05)
+    os.unlink("up")
+    return pid, ours
+pid, ours = start(["run", "--tty", "--policy-fd", "3", "./deaf"], dict(os.environ))
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+pid, ours = start(["shell"], dict(os.environ, SHELL=os.path.realpath("deaf")))
+time.sleep(5)
+print(os.waitpid(pid, os.WNOHANG)[0])
+os.close(ours)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$KODA_BIN"
+	[[ $output == $'124\n0\n137' ]] || { echo "$output"; false; }
+}
+
 @test "many bytes pass unchanged through a raw terminal" {
 	on_tty -- run -c 'stty raw; seq 1 20000; stty sane'
 	[[ $status -eq 0 ]]

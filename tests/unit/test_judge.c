@@ -62,7 +62,7 @@ static const struct {
 	{ "Debian's switch", MACHINE(7, 0, CLOSED, THERE, true), "unprivileged_userns_clone",
 	  "sysctl kernel.unprivileged_userns_clone=1" },
 	{ "AppArmor", MACHINE(7, 0, APPARMOR, THERE, true), "AppArmor", "AppArmor profile" },
-	{ "old kernel", MACHINE(7, 0, FREE, MISSING, true), "mount_setattr", "5.13" },
+	{ "old kernel", MACHINE(7, 0, FREE, MISSING, true), "mount_setattr", "5.19" },
 	{ "another sandbox", MACHINE(7, 0, FREE, FILTERED, true), "another sandbox", "outside" },
 	{ "no filters", MACHINE(7, 0, FREE, THERE, false), "filter", "CONFIG_SECCOMP_FILTER" },
 	{ "Landlock off", MACHINE(0, EOPNOTSUPP, FREE, THERE, true), "switched off", "lsm=" },
