@@ -183,7 +183,8 @@ struct koda_outcome {
 
 /* Carries the streams until the command has ended or its wall time has passed, then ends whatever
  * it left behind. The wall time holds also while nobody waits, and everything ends with the process
- * that has started it, whatever that has forked. Fails: INVALID, SYS. */
+ * that has started it, whatever that has forked. Whoever waits later is told how it has ended.
+ * SIGPIPE and SIGXFSZ, which carrying may cause, do not reach the host. Fails: INVALID, SYS. */
 KODA_API KODA_CHECK int koda_command_wait(struct koda_command *command,
 					  struct koda_outcome *ret_outcome, struct koda_error *err);
 /* The same for at most so long. Fails: TIMEOUT if the command still runs, and is to be waited for
