@@ -309,7 +309,7 @@ static void test_letters(void **state)
 	origin_forget();
 	fd = tunnel_to(host.port, "localhost", web.port);
 	puts_to(fd, "ANY / HT");
-	for (int i = 0; i < 1000 && !origin_saw("ANY / HT"); i++)
+	for (int i = 0; i < WAIT_MS && !origin_saw("ANY / HT"); i++)
 		(void)usleep(1000);
 	puts_to(fd, "TP/1.1\r\nHost: other.test\r\n\r\n");
 	assert_int_equal(get_head(fd, answer, sizeof(answer)), 421);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -85,7 +86,7 @@ static bool isolate(void)
 	ok = ok && write_file(path, "hosts: files dns\n") &&
 	     mount(path, "/etc/nsswitch.conf", NULL, MS_BIND, NULL) == 0;
 	(void)snprintf(path, sizeof(path), "%s/resolv.conf", dir);
-	ok = ok && write_file(path, "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n") &&
+	ok = ok && write_file(path, "nameserver 127.0.0.1\noptions timeout:4 attempts:1\n") &&
 	     mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0 && start_silent();
 	(void)umount2(dir, MNT_DETACH);
 	(void)rmdir(dir);
@@ -288,13 +289,19 @@ static void ask_slow(uint16_t port, int *fds, int count)
 	}
 }
 
+static bool is_answered(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 0) != 0;
+}
+
 /* Names that nobody answers for: whoever asks for many holds up itself, and no other. */
 static void test_slow_lookups(void **state)
 {
 	int fds[3][10];
 	struct host host;
 	char text[512];
-	uint64_t began;
 	int asked = 0;
 
 	(void)state;
@@ -310,9 +317,11 @@ static void test_slow_lookups(void **state)
 			asked++;
 	}
 	assert_true(asked >= 8 + 4 + 2);
-	began = koda_clock_now();
 	expect(&host, "inside.test", 200, KODA_EGRESS_OK, "127.0.0.1");
-	assert_true(koda_clock_now() - began < 1000000000ULL);
+	/* It has waited for none of them. */
+	for (size_t i = 0; i < 3; i++)
+		for (size_t n = 0; n < 10; n++)
+			assert_false(is_answered(fds[i][n]));
 	/* And all of them come to their end. */
 	for (size_t i = 0; i < 3; i++)
 		for (size_t n = 0; n < 10; n++) {

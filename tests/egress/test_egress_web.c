@@ -166,7 +166,7 @@ static void test_half(void **state)
 	(void)host_event(&host, KODA_EGRESS_BAD_REQUEST);
 	host_stop(&host);
 	/* A clean end might be taken for that of the request. */
-	for (int i = 0; i < 5000 && !origin_saw("<cut>"); i++)
+	for (int i = 0; i < WAIT_MS && !origin_saw("<cut>"); i++)
 		(void)usleep(1000);
 	assert_true(origin_saw("<cut>"));
 	assert_false(origin_saw("<end>"));

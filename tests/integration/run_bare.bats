@@ -74,7 +74,7 @@ ends() {
 }
 
 @test "the wall time ends it, and what it started" {
-	start --no-sandbox --trust safe --yes --wall-time 2 -c 'trap "" HUP INT TERM
+	start --no-sandbox --trust safe --yes --wall-time 5 -c 'trap "" HUP INT TERM
 		(setsid sleep 600 &)
 		touch ready
 		sleep 600

@@ -47,7 +47,7 @@ print(s.getsockname()[1])')
 		/usr/sbin/sshd -D -e -f "$ssh/config" 2>"$ssh/log" 3>&- &
 	fi
 	ssh_pid=$!
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		if grep -q 'listening' "$ssh/log"; then
 			return 0
 		fi

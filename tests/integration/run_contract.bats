@@ -52,7 +52,7 @@ teardown() {
 
 @test "124 when the wall time has passed, and nothing survives" {
 	remember
-	start --wall-time 3 -c 'trap "" HUP INT TERM
+	start --wall-time 5 -c 'trap "" HUP INT TERM
 		echo begun
 		setsid sleep 600 &
 		touch ready
@@ -556,7 +556,7 @@ PY
 }
 
 @test "output without end is bounded by the wall time" {
-	inside --wall-time 1 --max-output 4K yes
+	inside --wall-time 5 --max-output 4K yes
 	says 124
 	[[ $(wc -c <"$BATS_TEST_TMPDIR/out") -le 4200 ]]
 	[[ $stdout == *'bytes left out'* ]]
@@ -621,16 +621,22 @@ PY
 		sleep 0.05
 	done
 	kill -TERM "$runner"
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		kill -0 "$runner" 2>/dev/null || break
 		sleep 0.05
 	done
-	[[ $i -lt 200 ]]
+	[[ $i -lt 600 ]]
 	status=0
 	wait "$runner" || status=$?
 	runner=
 	exec 8>&-
 	[[ $status -eq 143 ]]
+}
+
+# has_family COUNT: at least so many; they are listed.
+has_family() {
+	family "$runner" >"$BATS_TEST_TMPDIR/family"
+	[[ $(wc -l <"$BATS_TEST_TMPDIR/family") -ge $1 ]]
 }
 
 @test "nothing outlives the command: background, sessions, double forks, ignored signals" {
@@ -645,10 +651,8 @@ PY
 		until test -e go; do sleep 0.05; done
 		exit 5'
 	appears ready
-	sleep 0.2 # the last of them may still be on its way
-	family "$runner" >"$BATS_TEST_TMPDIR/family"
-	# Runner, guardian, init and command, and at least one each.
-	[[ $(wc -l <"$BATS_TEST_TMPDIR/family") -ge 10 ]]
+	# Runner, guardian, init and command, and at least one each; the last may still be on its way.
+	eventually has_family 10
 	touch go
 	finish
 	silent 5
@@ -663,8 +667,7 @@ PY
 	remember
 	start -c '(trap "" HUP INT TERM; setsid sleep 600 &) ; touch ready; sleep 600'
 	appears ready
-	family "$runner" >"$BATS_TEST_TMPDIR/family"
-	[[ $(wc -l <"$BATS_TEST_TMPDIR/family") -ge 5 ]]
+	eventually has_family 5
 	kill -KILL "$runner"
 	finish
 	[[ $status -eq 137 ]]
@@ -694,11 +697,7 @@ PY
 	[[ $status -eq 5 ]] || { show_result; false; }
 	rm first second go
 	# Whoever of the two is the last removes them.
-	for ((i = 0; i < 200; i++)); do
-		! unchanged >/dev/null || break
-		sleep 0.05
-	done
-	unchanged
+	eventually unchanged >/dev/null || unchanged
 }
 
 @test "the guardian is killed: everything inside dies, the next run tidies up" {

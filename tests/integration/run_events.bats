@@ -56,12 +56,12 @@ if not eval(sys.argv[2]):
 }
 
 @test "wall time: a limit and the reason" {
-	inside --events "$events" --wall-time 1 -c 'echo x >/etc/koda-x; printf 10%% >&2; sleep 20'
+	inside --events "$events" --wall-time 5 -c 'echo x >/etc/koda-x; printf 10%% >&2; sleep 20'
 	[[ $status -eq 124 ]]
 	# Lines of its own, and the block last, also if the command was within one.
 	[[ $stderr == *$'\n10%\nkoda-sandbox: the wall time has passed'*$'ended\n<sandbox_violations>\ndeny file-write* /etc/koda-x\n</sandbox_violations>' ]] ||
 		{ show_result; false; }
-	told 'e[2]["type"] == "limit" and e[2]["which"] == "wall_time" and e[2]["value"] == 1'
+	told 'e[2]["type"] == "limit" and e[2]["which"] == "wall_time" and e[2]["value"] == 5'
 	told 'e[-1]["reason"] == "wall_time" and e[-1]["code"] is None'
 }
 
@@ -189,7 +189,7 @@ deny file-write* '"$project/.cursor/rules"$'\n</sandbox_violations>' ]] || { sho
 	mkfifo "$BATS_TEST_TMPDIR/full"
 	exec 8<>"$BATS_TEST_TMPDIR/full"
 	status=0
-	timeout -s KILL 100 "$KODA_BIN" run --wall-time 2 --events-fd 8 -- python3 -c '
+	timeout -s KILL 100 "$KODA_BIN" run --wall-time 6 --events-fd 8 -- python3 -c '
 import socket
 request = b"CONNECT nosuch.test:80 HTTP/1.1\r\nHost: nosuch.test:80\r\n\r\n"
 while True:

@@ -61,13 +61,17 @@ end_runner() {
 	fi
 }
 
-# appears FILE: within thirty seconds it is there.
-appears() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		[[ ! -e $1 ]] || return 0
+# eventually COMMAND...: it succeeds within thirty seconds.
+eventually() {
+	local end=$((SECONDS + 30))
+	until "$@"; do
+		((SECONDS < end)) || return
 		sleep 0.05
 	done
+}
+
+appears() {
+	eventually test -e "$1" && return
 	echo "$1 did not appear"
 	return 1
 }
@@ -99,7 +103,7 @@ for pid in sorted(wanted & table.keys()):
     print(pid, table[pid][1])' "$1"
 }
 
-# all_gone FILE: within ten seconds nothing that family listed there runs any more.
+# all_gone FILE: within thirty seconds nothing that family listed there runs any more.
 all_gone() {
 	python3 -c '
 import sys, time
@@ -114,7 +118,7 @@ def runs(pid, start):
 
 with open(sys.argv[1], encoding="ascii") as file:
     listed = [line.split() for line in file]
-end = time.monotonic() + 10
+end = time.monotonic() + 30
 while any(runs(*entry) for entry in listed) and time.monotonic() < end:
     time.sleep(0.02)
 left = [pid for pid, start in listed if runs(pid, start)]

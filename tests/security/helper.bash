@@ -148,13 +148,17 @@ time.sleep(60)' "$BATS_TEST_TMPDIR/listening" "$@" 3>&- &
 	wait_for "$BATS_TEST_TMPDIR/listening"
 }
 
-# wait_for FILE: at most five seconds.
-wait_for() {
-	local i
-	for ((i = 0; i < 250; i++)); do
-		[[ -e $1 ]] && return
+# eventually COMMAND...: it succeeds within thirty seconds.
+eventually() {
+	local end=$((SECONDS + 30))
+	until "$@"; do
+		((SECONDS < end)) || return
 		sleep 0.02
 	done
+}
+
+wait_for() {
+	eventually test -e "$1" && return
 	echo "$1 did not appear"
 	return 1
 }

@@ -140,10 +140,14 @@ d['fs']['allow_read_within_deny'] = ['$project/dir/hole']"
 opened_meanwhile() {
 	chmod "$1" shut
 	box=("${@:2}")
-	(sleep 1 && chmod 755 shut) 3>&- &
+	rm -f opened
+	: >begun
+	(eventually test -s begun && chmod 755 shut && touch opened) 3>&- &
 	background+=($!)
-	run run_box sh -c 'for i in $(seq 40); do
-		cat shut/secret 2>/dev/null && exit; ls shut/dir 2>/dev/null && exit; sleep 0.05; done; false'
+	run run_box sh -c 'echo >begun; until [ -e opened ]; do sleep 0.05; done
+		for i in $(seq 10); do
+			cat shut/secret 2>/dev/null && exit; ls shut/dir 2>/dev/null && exit; sleep 0.05; done; false'
+	echo >begun # also if nothing ran
 	wait "$!"
 }
 

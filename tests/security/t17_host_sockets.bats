@@ -78,9 +78,12 @@ hidden_in_shut() {
 	local mode
 	for mode in 0000 0600; do
 		chmod "$mode" shut
-		(sleep 1 && chmod 755 shut) 3>&- &
-		run run_box sh -c 'for i in $(seq 40); do
+		rm -f opened
+		: >begun
+		(eventually test -s begun && chmod 755 shut && touch opened) 3>&- &
+		run run_box sh -c 'echo >begun; until [ -e opened ]; do sleep 0.05; done; for i in $(seq 10); do
 			"$0" connect-unix shut/s 2>&1 && exit; sleep 0.05; done; false' "$KODA_PROBE"
+		echo >begun # also if nothing ran
 		wait "$!"
 		[[ $status -ne 0 ]] || { echo "mode $mode: $output"; false; }
 	done

@@ -19,14 +19,11 @@ late_mount() {
 	# shellcheck disable=SC2016 # expanded inside
 	unshare --mount --propagation private bash -c '
 		mount --make-rshared / || exit 3
-		"$KODA_BIN" run --wall-time 20 -- sh -c "
+		"$KODA_BIN" run --wall-time 60 -- sh -c "
 			echo ready >ready
-			for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-				sleep 0.1
-				[ -e go ] && break
-			done
+			until [ -e go ]; do sleep 0.05; done
 			\"$KODA_PROBE\" open-read \"$1/late\"" 3>&- &
-		for i in {1..100}; do [[ -e ready ]] && break; sleep 0.05; done
+		for i in {1..600}; do [[ -e ready ]] && break; sleep 0.05; done
 		mount -t tmpfs none "$1" && echo late >"$1/late" && echo go >go
 		[[ $2 != look ]] || cat -- "$1/late"
 		wait' bash "$@"

@@ -68,19 +68,20 @@ allow_origin() {
 }
 
 # A tunnel through the proxy, from inside. The file "open" appears when it is there; then the far end
-# is waited for, and how it went is printed, and whether another one opens.
+# is waited for, as many seconds as the second word says, and how it went is printed, and whether
+# another one opens. The proxy is started for the first, which may take its time.
 # shellcheck disable=SC2089
 tunnels='
 import socket, sys
 def tunnel():
-    s = socket.create_connection(("127.0.0.1", 3128), 10)
-    s.settimeout(20)
+    s = socket.create_connection(("127.0.0.1", 3128), 40)
     s.sendall(b"CONNECT 127.0.0.1:%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\n\r\n"
               % (sys.argv[1].encode(), sys.argv[1].encode()))
     return s, s.recv(4096).split(b"\r\n")[0].decode()
 s, line = tunnel()
 print(line, flush=True)
 open("open", "w").close()
+s.settimeout(float(sys.argv[2]))
 try:
     print("lost" if s.recv(1) == b"" else "data", flush=True)
 except ConnectionResetError:
@@ -90,13 +91,17 @@ except TimeoutError:
 print(tunnel()[1], flush=True)
 '
 
-# children PID: those with this name.
+# children PID NAME: those with this name.
 children() {
-	local stat
-	for stat in /proc/[0-9]*/stat; do
-		awk -v parent="$1" -v name="($2)" \
-			'$2 == name && $4 == parent { print $1 }' "$stat" 2>/dev/null || true
+	local pid
+	for pid in $(<"/proc/$1/task/$1/children"); do
+		[[ $(<"/proc/$pid/comm") != "$2" ]] || echo "$pid"
 	done
+}
+
+# has_ended PID: it is gone, or waits to be collected.
+has_ended() {
+	! grep -q '^State:.[^ZX]' "/proc/$1/status" 2>/dev/null
 }
 
 @test "an allowed host is not reached directly, by TCP or UDP, over IPv4 or IPv6" {
@@ -184,7 +189,7 @@ for _ in range(400):
 @test "a proxy that dies takes its connections along, and the next one gets another proxy" {
 	local first second
 	allow_origin
-	"$KODA_BIN" run --wall-time 60 "${box[@]}" -- python3 -c "$tunnels" "$port" \
+	"$KODA_BIN" run --wall-time 60 "${box[@]}" -- python3 -c "$tunnels" "$port" 40 \
 		9<"$policy" >"$BATS_TEST_TMPDIR/said" 3>&- &
 	runner=$!
 	background+=("$runner")
@@ -202,7 +207,7 @@ for _ in range(400):
 
 @test "twin: a tunnel whose proxy lives is not lost" {
 	allow_origin
-	run run_box python3 -c "${tunnels/settimeout(20)/settimeout(1)}" "$port"
+	run run_box python3 -c "$tunnels" "$port" 1
 	[[ $status -eq 0 && ${lines[0]} == 'HTTP/1.1 200 '* && ${lines[1]} == hangs ]]
 }
 
@@ -256,7 +261,7 @@ without_proxy() {
 @test "the way out does not stay when the command has ended" {
 	local runner
 	allow_origin
-	"$KODA_BIN" run --wall-time 60 "${box[@]}" -- python3 -c "$tunnels" "$port" \
+	"$KODA_BIN" run --wall-time 60 "${box[@]}" -- python3 -c "$tunnels" "$port" 40 \
 		9<"$policy" >"$BATS_TEST_TMPDIR/said" 3>&- &
 	runner=$!
 	background+=("$runner")
@@ -265,9 +270,5 @@ without_proxy() {
 	[[ $proxy =~ ^[0-9]+$ ]]
 	kill -KILL "$runner"
 	wait "$runner" || true
-	for ((i = 0; i < 250; i++)); do
-		[[ -e /proc/$proxy ]] || break
-		sleep 0.02
-	done
-	[[ ! -e /proc/$proxy ]]
+	eventually has_ended "$proxy"
 }

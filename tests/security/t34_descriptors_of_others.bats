@@ -13,12 +13,14 @@ setup() {
 	cat >giver.py <<-'PY'
 		import array, os, socket, sys, time
 		s = socket.socket(socket.AF_UNIX)
-		for i in range(400):
+		for i in range(600):
 		    try:
 		        s.connect("chan")
 		        break
 		    except OSError:
 		        time.sleep(0.05)
+		with open("view", "w") as f:
+		    f.write(os.readlink("/proc/self/ns/mnt"))
 		fds = array.array("i", [os.open(p, os.O_PATH | os.O_DIRECTORY) for p in (".", "/")])
 		s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
 		if sys.argv[1:] == ["stay"]:
@@ -37,7 +39,8 @@ setup() {
 		fds.frombytes(anc[0][2])
 		project, root = fds
 		c.recv(1)  # it has ended
-		time.sleep(1)  # and its namespaces are gone
+		while not os.path.exists("gone"):  # and its view, too
+		    time.sleep(0.02)
 		os.unlink("chan")
 
 		def attempt(name, act):
@@ -61,6 +64,11 @@ teardown() {
 	end_background
 }
 
+# No process of this machine has that mount namespace.
+is_gone() {
+	! readlink /proc/[0-9]*/ns/mnt | grep -qxF -- "$1"
+}
+
 # Where views cannot be locked none leaves; t49_bubblewrap.bats has that.
 # bats test_tags=backend:locked,backend:view
 @test "what another sandbox covered stays covered when it has gone" {
@@ -68,6 +76,8 @@ teardown() {
 		python3 taker.py "$elsewhere/secret" >"$BATS_TEST_TMPDIR/taken" 2>&1 </dev/null 3>&- &
 	taker=$!
 	"$KODA_BIN" run --wall-time 60 --deny-read "$elsewhere/secret" python3 giver.py </dev/null
+	eventually is_gone "$(<view)"
+	touch gone
 	wait "$taker"
 	cat "$BATS_TEST_TMPDIR/taken"
 	# Twin: the descriptors work, for what the other sandbox could write.
@@ -81,28 +91,30 @@ teardown() {
 	[[ $status -ne 0 || ${output##* } -le 3 ]]
 }
 
-lock_for() {
-	local how=$1 seconds=$2
+# lock_with HOW: another sandbox locks the project, until let_go.
+lock_with() {
 	mkdir -p "$elsewhere/other"
 	(cd "$elsewhere/other" && exec "$KODA_BIN" run --wall-time 60 python3 -c '
 import fcntl, os, sys, time
-for path in sys.argv[3:]:
+for path in sys.argv[2:]:
     fcntl.flock(os.open(path, os.O_RDONLY), getattr(fcntl, sys.argv[1]))
 print("locked", flush=True)
-time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
+while not os.path.exists("go"):
+    time.sleep(0.02)' "$1" "$project" "$project/.git") \
 		>"$BATS_TEST_TMPDIR/locked" 2>&1 </dev/null 3>&- &
 	background+=("$!")
-	for ((i = 0; i < 200; i++)); do
-		grep -q locked "$BATS_TEST_TMPDIR/locked" && return
-		sleep 0.05
-	done
+	eventually grep -q locked "$BATS_TEST_TMPDIR/locked" && return
 	cat "$BATS_TEST_TMPDIR/locked"
 	return 1
 }
 
+let_go() {
+	touch "$elsewhere/other/go"
+}
+
 # bats test_tags=backend:view
 @test "a lock from inside another sandbox does not outlast the wall time" {
-	lock_for LOCK_EX 55
+	lock_with LOCK_EX
 	run timeout -s KILL 40 "$KODA_BIN" run --wall-time 1 -c 'echo ran'
 	[[ $output != ran && $status -ne 0 && $status -ne 137 ]] || { echo "$status $output"; false; }
 	end_background
@@ -111,27 +123,45 @@ time.sleep(float(sys.argv[2]))' "$how" "$seconds" "$project" "$project/.git") \
 	[[ $output == ran ]] || { echo "$status $output"; false; }
 }
 
+# passes_on PID SIGNAL: the runner catches it by now, and does not die of it.
+passes_on() {
+	local caught
+	caught=$(awk '$1 == "SigCgt:" { print $2 }' "/proc/$1/status")
+	((0x$caught >> ($(kill -l "$2") - 1) & 1))
+}
+
 # bats test_tags=backend:native
 @test "a lock from inside another sandbox is waited for, whatever signals come" {
-	lock_for LOCK_EX 3
-	"$KODA_BIN" run --wall-time 60 -c 'trap "" USR1; echo ran' </dev/null \
+	local runner i
+	lock_with LOCK_EX
+	"$KODA_BIN" run --wall-time 60 --events "$BATS_TEST_TMPDIR/events" -c 'echo ran' </dev/null \
 		>"$BATS_TEST_TMPDIR/waited" 2>&1 3>&- &
-	background+=("$!")
+	runner=$!
+	background+=("$runner")
+	eventually passes_on "$runner" USR1
 	for ((i = 0; i < 4; i++)); do
+		kill -USR1 "$runner"
 		sleep 0.2
-		kill -USR1 "${background[-1]}"
 	done
-	wait "${background[-1]}" || true
-	! grep -q locked "$BATS_TEST_TMPDIR/waited" || { cat "$BATS_TEST_TMPDIR/waited"; false; }
+	kill -0 "$runner" # it still waits
+	let_go
+	status=0
+	wait "$runner" || status=$?
+	cat "$BATS_TEST_TMPDIR/waited" "$BATS_TEST_TMPDIR/events"
+	# They are the command's, from the moment there is one: it may end by them.
+	if [[ $status -eq 0 ]]; then
+		[[ $(<"$BATS_TEST_TMPDIR/waited") == ran ]]
+	else
+		[[ $status -eq 138 ]]
+		grep -q '"type":"exit".*"signal":10,"reason":"signal"' "$BATS_TEST_TMPDIR/events"
+	fi
 }
 
 @test "a lock from inside another sandbox does not leave placeholders behind" {
-	lock_for LOCK_SH 3
+	lock_with LOCK_SH
 	"$KODA_BIN" run true </dev/null
-	for ((i = 0; i < 200; i++)); do
-		[[ ! -e .envrc && ! -e .git/commondir ]] && break
-		sleep 0.1
-	done
+	let_go
+	eventually test ! -e .envrc -a ! -e .git/commondir
 	run git status --short --ignored
 	[[ $output != *.envrc* && $output != *.koda* ]]
 	[[ ! -e .envrc && ! -e .mcp.json && ! -e .git/commondir && ! -e .git/modules ]]

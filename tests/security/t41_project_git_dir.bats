@@ -247,10 +247,12 @@ stays_closed() {
 @test "two runs, in the repository and in its worktree, share what they reserve" {
 	make_worktree
 	find "$common" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/before"
-	(cd "$main" && exec "$KODA_BIN" run -- sh -c 'touch ready; sleep 1') 3>&- &
+	(cd "$main" && exec "$KODA_BIN" run -- sh -c 'touch ready
+		until [ -e go ]; do sleep 0.05; done') 3>&- &
 	background+=($!)
 	wait_for "$main/ready"
 	run_box git status
+	touch "$main/go"
 	wait "${background[0]}"
 	find "$common" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/after"
 	diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"

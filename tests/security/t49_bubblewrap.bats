@@ -300,12 +300,8 @@ except ChildProcessError:
 	[[ -e .envrc ]]
 	kill -KILL "$runner"
 	wait "$runner" || true
-	for ((i = 0; i < 100; i++)); do
-		[[ -e .envrc ]] || break
-		sleep 0.05
-	done
 	rm -f up
-	no_litter ./file
+	eventually no_litter ./file >/dev/null || no_litter ./file
 }
 
 # exchange A B: two names change places, again and again, while $BATS_TEST_TMPDIR/go is there.
