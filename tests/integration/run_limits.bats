@@ -302,22 +302,18 @@ hold() {
 }
 
 @test "wall time: who was ready in time is not told otherwise" {
-	start --wall-time 8 -c 'touch ready; sleep 0.3; exit 5'
-	appears ready
-	kill -STOP "$runner"
-	sleep 10
-	kill -CONT "$runner"
-	finish
-	silent 5
-	# The other signal is handled, and interrupts the wait.
-	rm ready
-	start --wall-time 4 -c 'touch ready; sleep 0.3; exit 5'
-	appears ready
-	kill -TSTP "$runner"
-	sleep 6
-	kill -CONT "$runner"
-	finish
-	silent 5
+	local signal
+	# The second is handled, and interrupts the wait.
+	for signal in STOP TSTP; do
+		rm -f ready
+		start --wall-time 6 -c 'touch ready; sleep 0.3; exit 5'
+		appears ready
+		kill "-$signal" "$runner"
+		sleep 8
+		kill -CONT "$runner"
+		finish
+		silent 5
+	done
 }
 
 @test "wall time: a terminal that nobody reads does not prolong it" {
