@@ -11,7 +11,7 @@
  * another bubblewrap is started and told to, now that every mount point is reserved. The runner may
  * know that from before; should it be wrong, it is the other way round.
  */
-#include "stage2.h"
+#include "inside.h"
 
 #include "sys.h"
 #include "wire/bwrap.h"
@@ -30,8 +30,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include "inside.h"
 
 #define STACK_SIZE ((size_t)64 << 10)
 

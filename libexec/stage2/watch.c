@@ -10,14 +10,12 @@
  */
 #include "stage2.h"
 
+#include "count.h"
 #include "sys.h"
 #include "wire/report.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <linux/kcmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -45,9 +43,6 @@
 /* What the kernel keeps of a file in such a file system, be it empty: inode, name, and their places
  * in the directory. */
 #define FILE_BYTES 2048
-
-/* A user may have 65536 groups, and status tells them all before it comes to memory. */
-#define STATUS_MAX ((size_t)1 << 20)
 
 static struct {
 	const struct plan *plan;
@@ -77,6 +72,7 @@ static uint64_t now_us(void)
 static struct {
 	uint64_t began; /* in microseconds */
 	uint64_t spent; /* of the processor, until then */
+	uint64_t (*count)(const char *pid);
 	unsigned int seen;
 	bool stopped; /* everything stands still for it */
 } look;
@@ -165,166 +161,17 @@ static void end_all(enum koda_report_limit which)
 	watched.memory = 0;
 }
 
-/* Counting sets errno as it likes. */
-static const struct dirent *next_entry(DIR *dir)
+/* Looking at one process, and at all. */
+static uint64_t look_at(const char *pid)
 {
-	errno = 0;
-	return readdir(dir);
+	go_on_looking();
+	return look.count(pid);
 }
 
-/* Adds up what count says of every process but init; it may stop when that is enough. Limits that
- * cannot be watched do not hold: with init everything ends. */
 static uint64_t sum_processes(uint64_t (*count)(const char *pid), uint64_t enough)
 {
-	DIR *dir = koda_fenced ? NULL : opendir("/proc");
-	const struct dirent *entry;
-	uint64_t sum = 0;
-
-	if (koda_fenced)
-		return koda_family_sum(count, enough);
-	if (!dir)
-		koda_stage2_leave();
-	while ((entry = next_entry(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		    strcmp(entry->d_name, "1") != 0)
-			sum += count(entry->d_name);
-	if (errno != 0)
-		koda_stage2_leave();
-	(void)closedir(dir);
-	return sum;
-}
-
-/* /proc/PID/name as text; false if the process is gone or closed to us. */
-static bool read_about(const char *pid, const char *name, char *out, size_t size)
-{
-	char path[96];
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.60s/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, out, size - 1);
-	if (fd >= 0)
-		(void)close(fd);
-	out[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
-/* The kernel's own limit counts threads, and so does this. The number is the eighteenth word after
- * the name; in status it comes after the groups, which can be many. */
-static uint64_t count_threads(const char *pid)
-{
-	char text[1024];
-	const char *at;
-	uint64_t threads;
-
-	at = read_about(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
-	for (int words = 0; at && words < 18; words++)
-		at = strchr(at + 1, ' ');
-	go_on_looking();
-	threads = at ? strtoull(at, NULL, 10) : 0;
-	return threads ? threads : 1;
-}
-
-/* "PID/task/TID" of a thread that has memory, in out. False if there is none: all have ended. */
-static bool find_thread(const char *pid, char *out, size_t size)
-{
-	char path[64];
-	char text[256];
-	const struct dirent *entry;
-	bool found = false;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
-	dir = opendir(path);
-	while (!found && dir && (entry = next_entry(dir))) {
-		(void)snprintf(out, size, "%.20s/task/%.20s", pid, entry->d_name);
-		found = entry->d_name[0] != '.' && read_about(out, "statm", text, sizeof(text)) &&
-			strtoull(text, NULL, 10) > 0;
-	}
-	if (dir)
-		(void)closedir(dir);
-	return found;
-}
-
-/* The value of a line "Name:  123 kB", in bytes. */
-static uint64_t field(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
-}
-
-/* The status of pid, or "" if it has no memory. A process whose first thread has ended says that it
- * has nothing; its other threads know. Then thread is one of them, and else pid. */
-static const char *read_status(const char *pid, char *thread, size_t size)
-{
-	static char *text;
-
-	/* Not before: until it is executed the command lives in this memory, and has its limit. */
-	if (!text)
-		text = malloc(STATUS_MAX);
-	if (!text)
-		koda_stage2_leave();
-	(void)snprintf(thread, size, "%.20s", pid);
-	if (!read_about(pid, "status", text, STATUS_MAX))
-		return "";
-	if (!strstr(text, "\nVmRSS:") &&
-	    (!find_thread(pid, thread, size) || !read_about(thread, "status", text, STATUS_MAX)))
-		return "";
-	return text;
-}
-
-/* Everything that it has, pages shared with others included, and the tables that lead to them: a
- * table of 4 KiB needs no more than one page that is nobody's, as one that was only read. */
-static uint64_t count_resident(const char *pid)
-{
-	char thread[64];
-	const char *text = read_status(pid, thread, sizeof(thread));
-
-	go_on_looking();
-	return field(text, "\nVmRSS:") + field(text, "\nVmSwap:") + field(text, "\nVmPTE:") +
-	       field(text, "\nHugetlbPages:");
-}
-
-/* Does it live in the memory of its parent, which is counted there? So does who was made by vfork,
- * until it has executed something. */
-static bool is_guest(const char *pid)
-{
-	char thread[64];
-	const char *text = read_status(pid, thread, sizeof(thread));
-	const char *at = strstr(text, "\nPPid:");
-	long parent = at ? strtol(at + strlen("\nPPid:"), NULL, 10) : 0;
-
-	/* Init is not counted. */
-	if (parent <= 1 || parent == getpid() ||
-	    syscall(SYS_kcmp, strtol(pid, NULL, 10), parent, KCMP_VM, 0, 0) != 0)
-		return false;
-	/* First threads that have ended are alike, too, in having none, and do not get any again.
-	 */
-	(void)read_status(pid, thread, sizeof(thread));
-	return strcmp(thread, pid) == 0;
-}
-
-/* The process's share. One that closes itself to us is counted with all it has. */
-static uint64_t count_share(const char *pid)
-{
-	bool guest = is_guest(pid);
-	char thread[64];
-	char shares[4096];
-	const char *text = read_status(pid, thread, sizeof(thread));
-	/* Huge pages are set aside by the administrator, and are in no other sum. */
-	uint64_t besides = field(text, "\nVmPTE:") + field(text, "\nHugetlbPages:");
-
-	go_on_looking();
-	if (guest)
-		return 0;
-	if (read_about(thread, "smaps_rollup", shares, sizeof(shares)) &&
-	    strstr(shares, "\nPss_Anon:"))
-		return field(shares, "\nPss_Anon:") + field(shares, "\nPss_Shmem:") +
-		       field(shares, "\nSwapPss:") + besides;
-	return field(text, "\nRssAnon:") + field(text, "\nRssShmem:") + field(text, "\nVmSwap:") +
-	       besides;
+	look.count = count;
+	return koda_count_all(look_at, enough);
 }
 
 /* What the private file systems hold. */
@@ -350,7 +197,9 @@ static uint64_t count_available(void)
 {
 	char text[4096];
 
-	return read_about(".", "meminfo", text, sizeof(text)) ? field(text, "\nMemAvailable:") : 0;
+	return koda_count_read(".", "meminfo", text, sizeof(text))
+		       ? koda_count_field(text, "\nMemAvailable:")
+		       : 0;
 }
 
 /* A command can make a look take seconds, by pages that many processes share. It must not win the
@@ -366,12 +215,12 @@ static void look_at_memory(void)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t available = count_available();
 	uint64_t files = count_files();
-	uint64_t used = files + sum_processes(count_resident, watched.memory);
+	uint64_t used = files + sum_processes(koda_count_resident, watched.memory);
 	uint64_t pause = 0;
 	uint64_t cost;
 
 	if (used > watched.memory)
-		used = files + sum_processes(count_share, watched.memory);
+		used = files + sum_processes(koda_count_share, watched.memory);
 	if (used > watched.memory) {
 		end_all(KODA_REPORT_LIMIT_MEMORY);
 		return;
@@ -393,7 +242,7 @@ void koda_watch_look(void)
 	if (watched.processes && now >= watched.processes_at) {
 		begin_look();
 		watched.processes_at = now + PROCESSES_MS;
-		if (sum_processes(count_threads, watched.processes) > watched.processes)
+		if (sum_processes(koda_count_threads, watched.processes) > watched.processes)
 			end_all(KODA_REPORT_LIMIT_PROCESSES);
 		end_look();
 	}

@@ -94,8 +94,7 @@ static int role_of_parent(const struct tracer *t, pid_t pid)
 	return role_of(t, parent);
 }
 
-/* Whose child a process of this role is. The runner is the first, and whoever comes last is nobody.
- */
+/* Whose child a process of this role is. The runner is first, whoever comes last is nobody. */
 static const enum trace_role above[] = {
 	[TRACE_RUNNER] = TRACE_ROLES,          [TRACE_SPAWN] = TRACE_RUNNER,
 	[TRACE_GUARDIAN] = TRACE_ROLES,        [TRACE_BUBBLEWRAP] = TRACE_GUARDIAN,
