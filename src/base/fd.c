@@ -6,15 +6,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define READ_CHUNK ((size_t)64 * 1024)
 #define ALL_SEALS  (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* The kernel's header does not have these. */
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSECTL_MAGIC  0x65735543
 
 void koda_fd_close(int *fd)
 {
@@ -26,21 +33,57 @@ void koda_fd_close(int *fd)
 	errno = saved;
 }
 
+/* Files in these are the kernel's: reading one can do something, take something away or wait. */
+static bool is_kernels(int fd)
+{
+	static const unsigned long kinds[] = {
+		PROC_SUPER_MAGIC,   SYSFS_MAGIC,         TRACEFS_MAGIC,        DEBUGFS_MAGIC,
+		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC,     SELINUX_MAGIC,
+		SMACK_MAGIC,        BPF_FS_MAGIC,        PSTOREFS_MAGIC,       EFIVARFS_MAGIC,
+		BINFMTFS_MAGIC,     NSFS_MAGIC,          RDTGROUP_SUPER_MAGIC, XENFS_SUPER_MAGIC,
+		CONFIGFS_MAGIC,     FUSECTL_MAGIC,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(kinds); i++)
+		if ((unsigned long)fs.f_type == kinds[i])
+			return true;
+	return false;
+}
+
+int koda_fd_open_held(int held, int *ret_fd, struct koda_error *err)
+{
+	char name[sizeof("/proc/self/fd/") + 3 * sizeof(held)];
+	struct stat st;
+	int fd;
+
+	if (fstat(held, &st) < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot stat");
+	if (S_ISDIR(st.st_mode))
+		return koda_fail(err, KODA_E_INVALID, 0, "is a directory, not a file");
+	if (!S_ISREG(st.st_mode) || is_kernels(held))
+		return koda_fail(err, KODA_E_INVALID, 0, "is not a regular file");
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", held);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot open without /proc");
+	if (fd < 0)
+		return koda_fail(err, KODA_E_SYS, errno, "cannot open");
+	*ret_fd = fd;
+	return KODA_OK;
+}
+
 int koda_fd_open_regular(const char *path, int *ret_fd, struct koda_error *err)
 {
-	koda_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
+	koda_auto_fd int held = open(path, O_PATH | O_CLOEXEC);
+	int r = held < 0 ? koda_fail(err, KODA_E_SYS, errno, "cannot open")
+			 : koda_fd_open_held(held, ret_fd, err);
 
-	if (fd < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot open");
-	if (fstat(fd, &st) < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot stat");
-	if (S_ISDIR(st.st_mode))
-		return koda_fail_at(err, KODA_E_INVALID, 0, path, "is a directory, not a file");
-	if (!S_ISREG(st.st_mode))
-		return koda_fail_at(err, KODA_E_INVALID, 0, path, "is not a regular file");
-	*ret_fd = koda_take_fd(&fd);
-	return KODA_OK;
+	if (r < 0)
+		koda_error_within(err, path);
+	return r;
 }
 
 /* Waits until a non-blocking descriptor is ready; the caller's read or write reports errors. */

@@ -21,8 +21,11 @@ static inline int koda_take_fd(int *fd)
 	return taken;
 }
 
-/* Opens a file for reading without hanging on a FIFO and without becoming its terminal; only
- * regular files are accepted. Fails: SYS, INVALID. */
+/* Opens for reading what held (O_PATH) is, if that is a regular file, and not one of the kernel's
+ * own file systems. Nothing else is opened even to be looked at: opening a device can do something,
+ * and whoever put it there chose which. Fails: SYS, INVALID. */
+KODA_CHECK int koda_fd_open_held(int held, int *ret_fd, struct koda_error *err);
+/* The same by name, following links. */
 KODA_CHECK int koda_fd_open_regular(const char *path, int *ret_fd, struct koda_error *err);
 
 /* Appends everything up to end of file; waits when the descriptor is non-blocking.

@@ -49,14 +49,6 @@ static bool has_link(int dir, const char *name, bool *shared, bool *closed)
 	return is_link(dir, first, NULL, closed);
 }
 
-static int check_closed(const char *dir, const char *name, struct koda_error *err)
-{
-	koda_auto_free char *path = NULL;
-	int r = koda_path_join(dir, name, &path, err);
-
-	return r < 0 ? r : koda_site_check_closed(path, err);
-}
-
 static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
 		       struct koda_error *err)
 {
@@ -88,7 +80,7 @@ static int note_name(struct koda_strv *list, const char *dir, const char *real, 
 	if (has_link(fd, name, shared, &closed))
 		return add_aliases(list, dir, name, err);
 	if (closed)
-		r = check_closed(real, name, err);
+		r = koda_site_check_unseen_in(real, name, EACCES, err);
 	if (r < 0 || (!all && strcmp(real, dir) == 0))
 		return r;
 	r = koda_path_join(real, name, &path, err);
@@ -113,11 +105,9 @@ static int note_names(struct koda_strv *list, const char *dir, const char *const
 	if (r < 0)
 		return r;
 	fd = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
-		return koda_fail_at(err, KODA_E_SYS, errno, real, "cannot look for links");
-	if (fd < 0 && errno == EACCES)
-		return check_closed(real, *names, err);
-	for (; *names && fd >= 0 && r == KODA_OK; names++)
+	if (fd < 0)
+		return koda_site_check_unseen_in(real, *names, errno, err);
+	for (; *names && r == KODA_OK; names++)
 		r = note_name(list, dir, real, fd, *names, all, shared, err);
 	return r;
 }

@@ -17,11 +17,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "run/gitdir.h"
+#include "run/pointer.h"
 #include "run/site.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,118 +30,23 @@
 #define POINTER_MAX ((size_t)8192)
 #define CONFIG_MAX  ((size_t)1 << 20)
 
-/* Is it only not there, or out of reach for the command as well? */
-static bool is_nothing(int error)
-{
-	return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES ||
-	       error == ENXIO; /* a socket: a placeholder of another run */
-}
-
-/* Forgets the directory unless it looks enough like a git directory to be made into one. */
-static int keep_if_git(char **dir, struct koda_error *err)
+/* Forgets the directory that file leads to unless it looks enough like a git directory to be made
+ * into one. */
+static int keep_if_git(const char *file, char **dir, struct koda_error *err)
 {
 	koda_auto_fd int fd = *dir ? open(*dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct koda_error inner = { 0 };
+	int is = KODA_GITDIR_NO;
 
-	/* What cannot be looked at may be one. */
-	if (*dir && fd < 0 && errno == EACCES)
-		return KODA_OK;
-	if (*dir && fd < 0 && !is_nothing(errno))
-		return koda_fail_at(err, KODA_E_SYS, errno, *dir, "cannot follow a git pointer");
-	if (!koda_gitdir_resembles(fd))
+	if (fd >= 0)
+		is = koda_gitdir_resembles(fd, &inner);
+	else if (*dir && errno == EACCES)
+		is = koda_site_check_closed(*dir, &inner); /* or nobody can get there */
+	else if (*dir && !koda_pointer_is_nothing(errno))
+		is = koda_fail(&inner, KODA_E_SYS, errno, "cannot open");
+	if (is <= 0)
 		free(KODA_TAKE(*dir));
-	return KODA_OK;
-}
-
-/* Opens a file to read it; -1 if there is nothing to be read. What may not be read itself is that,
- * but not what is in a directory that a command has closed for the moment. */
-static int open_text(const char *path, int *ret_fd, struct koda_error *err)
-{
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	koda_auto_fd int found = -1;
-	char name[32];
-
-	*ret_fd = open(path, flags);
-	if (*ret_fd < 0 && errno == EACCES) {
-		found = open(path, O_PATH | O_CLOEXEC);
-		if (found < 0)
-			return koda_site_check_closed(path, err);
-		(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
-		*ret_fd = open(name, flags);
-		if (*ret_fd < 0 && errno == ENOENT)
-			return koda_fail_at(err, KODA_E_SYS, ENOENT, name, "/proc is needed");
-	}
-	if (*ret_fd >= 0 || is_nothing(errno))
-		return KODA_OK;
-	return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot follow a git pointer");
-}
-
-/* The text of a small regular file without the end of its line; NULL if it is none, is larger, or
- * is not text. */
-static int read_text(const char *path, size_t max, char **ret_text, struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(max);
-	koda_auto_fd int fd = -1;
-	struct stat st;
-	size_t len;
-	int r = open_text(path, &fd, err);
-
-	*ret_text = NULL;
-	if (r < 0 || fd < 0)
-		return r;
-	if (fstat(fd, &st) < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, path, "cannot follow a git pointer");
-	if (!S_ISREG(st.st_mode))
-		return KODA_OK;
-	r = koda_fd_read_all(fd, &text, err);
-	if (r == KODA_E_LIMIT || text.len == 0)
-		return r == KODA_E_LIMIT ? KODA_OK : r;
-	if (r < 0 || strlen(text.ptr) != text.len)
-		return r;
-	len = text.len;
-	while (len > 0 && (text.ptr[len - 1] == '\n' || text.ptr[len - 1] == '\r'))
-		text.ptr[--len] = '\0';
-	return koda_buf_take(&text, ret_text) < 0 ? koda_fail_nomem(err) : KODA_OK;
-}
-
-/* Where path leads, seen from dir; NULL if nowhere. */
-static int trace_from(const char *dir, const char *path, char **ret_dir, struct koda_strv *links,
-		      struct koda_error *err)
-{
-	koda_auto_strv struct koda_strv passed = KODA_STRV_INIT;
-	koda_auto_free char *joined = NULL;
-	koda_auto_free char *resolved = NULL;
-	struct koda_error why = { 0 };
-	int r = KODA_OK;
-
-	*ret_dir = NULL;
-	err = err ? err : &why; /* it is asked below, whether or not the caller wants it */
-	if (path[0] != '/') {
-		r = koda_path_join(dir, path, &joined, err);
-		path = joined;
-	}
-	if (r == KODA_OK)
-		r = koda_path_trace(path, &resolved, &passed, err);
-	if (r == KODA_E_LIMIT || (r == KODA_E_SYS && is_nothing(err->sys_errno)))
-		return KODA_OK; /* a loop, or too long for anybody */
-	if (r == KODA_OK)
-		r = koda_site_check_seen(resolved, path, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; links && i < passed.len; i++) {
-		r = koda_strv_add(links, passed.items[i], err);
-		if (r < 0)
-			return r;
-	}
-	*ret_dir = KODA_TAKE(resolved);
-	return KODA_OK;
-}
-
-/* Everything before the last slash; owned by the caller. */
-static char *parent_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strndup(path, slash > path ? (size_t)(slash - path) : 1);
+	return is < 0 ? koda_pointer_fail(file, &inner, err) : KODA_OK;
 }
 
 /* Where a pointer file says that the git directory is; NULL if it does not. */
@@ -150,44 +55,62 @@ static int read_pointer(const char *file, char **ret_dir, struct koda_strv *link
 {
 	static const char key[] = "gitdir: ";
 	koda_auto_free char *text = NULL;
-	koda_auto_free char *dir = NULL;
-	int r = read_text(file, POINTER_MAX, &text, err);
+	int r = koda_pointer_read(file, POINTER_MAX, &text, NULL, err);
 
 	*ret_dir = NULL;
 	if (r < 0 || !text || strncmp(text, key, strlen(key)) != 0)
 		return r;
-	dir = parent_of(file);
-	return dir ? trace_from(dir, text + strlen(key), ret_dir, links, err)
-		   : koda_fail_nomem(err);
+	return koda_pointer_follow(file, text + strlen(key), ret_dir, links, err);
+}
+
+/* What is there once the links of a .git were followed? */
+static int look_at(const char *real, struct stat *ret_st, bool *ret_there, struct koda_strv *links,
+		   struct koda_error *err)
+{
+	bool closed;
+	int r;
+
+	*ret_there = lstat(real, ret_st) == 0;
+	if (*ret_there)
+		return KODA_OK;
+	closed = errno == EACCES;
+	/* T-12. Where a pointer leads that the command has closed cannot be protected. */
+	r = koda_site_check_unseen(real, errno, err);
+	return r == KODA_OK && closed ? koda_strv_add(links, real, err) : r;
 }
 
 int koda_gitlink_follow(const char *dot_git, char **ret_dir, struct koda_strv *links,
 			struct koda_error *err)
 {
 	koda_auto_free char *real = NULL;
+	bool there = false;
 	struct stat st;
-	int r = trace_from("/", dot_git, &real, links, err);
+	int r = koda_pointer_trace(dot_git, &real, links, err);
 
 	*ret_dir = NULL;
-	if (r < 0 || !real)
+	if (r == KODA_OK && real)
+		r = look_at(real, &st, &there, links, err);
+	if (r < 0 || !there)
 		return r;
-	if (lstat(real, &st) < 0) {
-		/* T-12. Where a pointer leads that the command has closed cannot be protected. */
-		if (errno != EACCES)
-			return KODA_OK;
-		r = koda_site_check_closed(real, err);
-		return r < 0 ? r : koda_strv_add(links, real, err);
-	}
 	if (S_ISDIR(st.st_mode)) {
 		*ret_dir = KODA_TAKE(real);
-		return keep_if_git(ret_dir, err);
+		return keep_if_git(dot_git, ret_dir, err);
 	}
 	/* T-12. Behind a link the pointer has another name. */
 	if (strcmp(real, dot_git) != 0)
 		r = koda_strv_add(links, real, err);
 	if (r == KODA_OK)
 		r = read_pointer(real, ret_dir, links, err);
-	return r < 0 ? r : keep_if_git(ret_dir, err);
+	return r < 0 ? r : keep_if_git(real, ret_dir, err);
+}
+
+/* Unlike a .git, this file has nothing that tells it from any other. What a link of that name leads
+ * to, hidden from whoever made it perhaps, would be read on his behalf; and git never makes one. */
+static int fail_link(const char *file, struct koda_error *err)
+{
+	return koda_fail_at(err, KODA_E_DENIED, 0, file,
+			    "is a link, and git's pointers are not read through links; remove it, "
+			    "or replace it by a file");
 }
 
 int koda_gitlink_common(const char *git_dir, char **ret_dir, struct koda_strv *links,
@@ -195,14 +118,17 @@ int koda_gitlink_common(const char *git_dir, char **ret_dir, struct koda_strv *l
 {
 	koda_auto_free char *file = NULL;
 	koda_auto_free char *text = NULL;
+	bool is_link = false;
 	int r = koda_path_join(git_dir, "commondir", &file, err);
 
 	*ret_dir = NULL;
 	if (r == KODA_OK)
-		r = read_text(file, POINTER_MAX, &text, err);
+		r = koda_pointer_read(file, POINTER_MAX, &text, &is_link, err);
+	if (r == KODA_OK && is_link)
+		return fail_link(file, err);
 	if (r == KODA_OK && text)
-		r = trace_from(git_dir, text, ret_dir, links, err);
-	return r < 0 ? r : keep_if_git(ret_dir, err);
+		r = koda_pointer_follow(file, text, ret_dir, links, err);
+	return r < 0 ? r : keep_if_git(file, ret_dir, err);
 }
 
 /* --- is it this project's? --- */
@@ -217,9 +143,9 @@ static int names_back(const char *dir, const char *name, const char *target, boo
 	int r = koda_path_join(dir, name, &file, err);
 
 	if (r == KODA_OK)
-		r = read_text(file, POINTER_MAX, &text, err);
+		r = koda_pointer_read(file, POINTER_MAX, &text, NULL, err);
 	if (r == KODA_OK && text)
-		r = trace_from(dir, text, &leads, NULL, err);
+		r = koda_pointer_follow(file, text, &leads, NULL, err);
 	*ret_yes = leads && strcmp(leads, target) == 0;
 	return r;
 }
@@ -284,13 +210,15 @@ static int is_submodule_of(const char *git_dir, const char *root, bool *ret_yes,
 	int r = koda_path_join(git_dir, "config", &file, err);
 
 	*ret_yes = false;
-	if (r < 0 || !koda_gitdir_is(git_dir))
-		return r;
-	r = read_text(file, CONFIG_MAX, &text, err);
+	if (r == KODA_OK)
+		r = koda_gitdir_is(git_dir, err);
+	if (r != KODA_GITDIR_YES)
+		return r < 0 ? r : KODA_OK;
+	r = koda_pointer_read(file, CONFIG_MAX, &text, NULL, err);
 	if (r == KODA_OK && text)
 		worktree = find_worktree(text);
 	if (r == KODA_OK && worktree && worktree[0])
-		r = trace_from(git_dir, worktree, &leads, NULL, err);
+		r = koda_pointer_follow(file, worktree, &leads, NULL, err);
 	*ret_yes = leads && strcmp(leads, root) == 0;
 	return r;
 }
@@ -300,8 +228,8 @@ static int is_submodule_of(const char *git_dir, const char *root, bool *ret_yes,
 static int find_common(const char *git_dir, const char *root, char **ret_common,
 		       struct koda_error *err)
 {
-	koda_auto_free char *list = parent_of(git_dir);
-	koda_auto_free char *common = list ? parent_of(list) : NULL;
+	koda_auto_free char *list = koda_pointer_parent(git_dir);
+	koda_auto_free char *common = list ? koda_pointer_parent(list) : NULL;
 	koda_auto_free char *dot_git = NULL;
 	bool back = false;
 	bool shared = false;
@@ -310,9 +238,13 @@ static int find_common(const char *git_dir, const char *root, char **ret_common,
 	*ret_common = NULL;
 	if (!list || !common)
 		return koda_fail_nomem(err);
-	if (r < 0 || strcmp(strrchr(list, '/'), "/worktrees") != 0 ||
-	    !koda_gitdir_is_worktree(git_dir) || !koda_gitdir_is(common))
+	if (r < 0 || strcmp(strrchr(list, '/'), "/worktrees") != 0)
 		return r;
+	r = koda_gitdir_is_worktree(git_dir, err);
+	if (r == KODA_GITDIR_YES)
+		r = koda_gitdir_is(common, err);
+	if (r != KODA_GITDIR_YES)
+		return r < 0 ? r : KODA_OK;
 	r = names_back(git_dir, "gitdir", dot_git, &back, err);
 	if (r == KODA_OK)
 		r = names_back(git_dir, "commondir", common, &shared, err);

@@ -71,13 +71,21 @@ static bool has_names(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_nlink > 1 && !koda_hold_is_file(st);
 }
 
+static bool may_have_names(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return has_names(&st);
+	return errno != ENOENT; /* that cannot be told: the search will say why */
+}
+
 bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 {
 	koda_auto_fd int fd = -1;
 	const struct dirent *entry;
 	DIR *stream;
 	bool shared = false;
-	struct stat inner;
 
 	if (!S_ISDIR(st->st_mode))
 		return has_names(st);
@@ -93,8 +101,7 @@ bool koda_hardlink_is_shared(int dir, const char *name, const struct stat *st)
 	for (int i = 0; i < GLANCE_MAX && !shared && (entry = readdir(stream)); i++)
 		shared = (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN) &&
 			 !is_sample(name, entry->d_name) &&
-			 fstatat(dirfd(stream), entry->d_name, &inner, AT_SYMLINK_NOFOLLOW) == 0 &&
-			 has_names(&inner);
+			 may_have_names(dirfd(stream), entry->d_name);
 	(void)closedir(stream);
 	return shared;
 }
@@ -116,8 +123,8 @@ static int glance(const struct koda_policy *policy, enum koda_list list, bool *r
 			*ret_shared = koda_hardlink_is_shared(AT_FDCWD, path.ptr, &st);
 		else if (errno == ENOENT)
 			r = koda_gap_look(&gap, path.ptr, err);
-		else if (errno == EACCES)
-			r = koda_site_check_closed(path.ptr, err);
+		else
+			r = koda_site_check_unseen(path.ptr, errno, err);
 	}
 	return r;
 }
@@ -211,7 +218,7 @@ static int see_protected(struct finder *f, const char *path, struct koda_error *
 	int r = KODA_OK;
 
 	if (lstat(path, &st) < 0)
-		return errno == EACCES ? koda_site_check_closed(path, err) : KODA_OK;
+		return koda_site_check_unseen(path, errno, err);
 	if (!has_names(&st))
 		return KODA_OK;
 	file = find_file(f, st.st_dev, st.st_ino);

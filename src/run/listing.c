@@ -17,6 +17,7 @@
  * since it was looked at: the placeholder of a run that has just ended. */
 static bool is_neutral(const char *path, const struct stat *st)
 {
+	koda_auto_fd int held = -1;
 	koda_auto_fd int fd = -1;
 	char contents[4];
 
@@ -27,10 +28,11 @@ static bool is_neutral(const char *path, const struct stat *st)
 	/* Elsewhere that is somebody's: the launcher would not take it for a placeholder. */
 	if (strcmp(strrchr(path, '/') + 1, "commondir") != 0)
 		return false;
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
+	held = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (held < 0)
 		return errno == ENOENT;
-	return read(fd, contents, sizeof(contents)) == 2 && memcmp(contents, ".\n", 2) == 0;
+	return koda_fd_open_held(held, &fd, NULL) == KODA_OK &&
+	       read(fd, contents, sizeof(contents)) == 2 && memcmp(contents, ".\n", 2) == 0;
 }
 
 static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)

@@ -100,7 +100,7 @@ static int check_closed(const char *path, struct koda_error *err)
 }
 
 /* Tells with an error, if there is one, what it is about. */
-static int name(int r, const char *path, struct koda_error *err)
+static int blame(int r, const char *path, struct koda_error *err)
 {
 	if (r < 0 && path && err)
 		koda_error_within(err, path);
@@ -109,7 +109,25 @@ static int name(int r, const char *path, struct koda_error *err)
 
 int koda_site_check_closed(const char *path, struct koda_error *err)
 {
-	return name(check_closed(path, err), path, err);
+	return blame(check_closed(path, err), path, err);
+}
+
+int koda_site_check_unseen(const char *path, int error, struct koda_error *err)
+{
+	if (error == EACCES)
+		return koda_site_check_closed(path, err);
+	/* The last two: nobody can get there. */
+	if (error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG)
+		return KODA_OK;
+	return koda_fail_at(err, KODA_E_SYS, error, path, "cannot look at what is to be protected");
+}
+
+int koda_site_check_unseen_in(const char *dir, const char *name, int error, struct koda_error *err)
+{
+	koda_auto_free char *path = NULL;
+	int r = koda_path_join(dir, name, &path, err);
+
+	return r < 0 ? r : koda_site_check_unseen(path, error, err);
 }
 
 /* T-15. One look, for a command that runs beside us may close and open a directory all the time:
@@ -137,7 +155,7 @@ static int check_seen(const char *resolved, struct koda_error *err)
 
 int koda_site_check_seen(const char *resolved, const char *path, struct koda_error *err)
 {
-	return name(check_seen(resolved, err), path, err);
+	return blame(check_seen(resolved, err), path, err);
 }
 
 /* Where a deny entry leads; NULL: where it says. */

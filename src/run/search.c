@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "run/site.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -41,13 +40,14 @@ struct reading {
 	bool plain;
 };
 
-/* It was open when it was read. */
-static int fail_closed(const char *dir, const char *name, struct koda_error *err)
+/* An entry could not be looked at. */
+static int pass_over(const struct koda_search *search, const struct reading *at, const char *name,
+		     struct koda_error *err)
 {
-	koda_auto_free char *path = NULL;
-	int r = koda_path_join(dir, name, &path, err);
-
-	return r < 0 ? r : koda_site_check_closed(path, err);
+	if (errno == EACCES && !search->closed)
+		return KODA_OK;
+	/* The directory was open when it was read. */
+	return koda_site_check_unseen_in(at->path, name, errno, err);
 }
 
 static int see_entry(struct koda_search *search, struct koda_strv *queue, const struct reading *at,
@@ -64,9 +64,7 @@ static int see_entry(struct koda_search *search, struct koda_strv *queue, const 
 		return KODA_OK;
 	if (type == DT_UNKNOWN || (type == search->type && !at->plain)) {
 		if (fstatat(at->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return errno == EACCES && search->closed
-				       ? fail_closed(at->path, entry->d_name, err)
-				       : KODA_OK;
+			return pass_over(search, at, entry->d_name, err);
 		type = (unsigned char)IFTODT(st.st_mode);
 		ino = st.st_ino;
 		dev = st.st_dev;
@@ -79,8 +77,7 @@ static int see_entry(struct koda_search *search, struct koda_strv *queue, const 
 	return r < 0 ? r : koda_strv_take(queue, below, err);
 }
 
-/* NULL with errno 0 at the end. */
-static const struct dirent *next_entry(DIR *dir)
+const struct dirent *koda_search_next(DIR *dir)
 {
 	errno = 0;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is the caller's own */
@@ -102,7 +99,7 @@ static int read_dir(struct koda_search *search, struct koda_strv *queue, const c
 	/* The owner can open what is closed. What it is in was open when it was found. */
 	if (!is_open && errno == EACCES && search->closed) {
 		if (lstat(path, &st) < 0)
-			return errno == EACCES ? koda_site_check_closed(path, err) : KODA_OK;
+			return koda_site_check_unseen(path, errno, err);
 		if (!koda_search_is_closed(&st))
 			return koda_site_check_closed(path, err);
 		if (st.st_uid == geteuid())
@@ -120,7 +117,7 @@ static int read_dir(struct koda_search *search, struct koda_strv *queue, const c
 	if (!dir)
 		return koda_fail_nomem(err);
 	(void)koda_take_fd(&fd);
-	while (r == KODA_OK && search->left > 0 && (entry = next_entry(dir))) {
+	while (r == KODA_OK && search->left > 0 && (entry = koda_search_next(dir))) {
 		search->left--;
 		r = see_entry(search, queue, &at, entry, err);
 	}

@@ -10,6 +10,7 @@
 #include "base/macros.h"
 #include "base/str.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -30,6 +31,9 @@ struct koda_search {
  * what see fails with. */
 KODA_CHECK int koda_search_run(struct koda_search *search, const char *root,
 			       struct koda_error *err);
+
+/* The next entry; NULL at the end, and then errno is 0 unless it could not be read. */
+const struct dirent *koda_search_next(DIR *dir);
 
 /* Is the directory, which could not be opened, closed itself? If not, the way to it was, for a
  * moment, by a command that runs beside us. */

@@ -251,21 +251,48 @@ struct koda_place koda_site_place(const struct koda_site *site)
 	};
 }
 
+/* What is above and may not be looked into is closed to a command as well. */
+static bool is_out_of_reach(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == EACCES;
+}
+
+/* Is the directory itself one of git's? */
+static int look_above(const char *dir, struct koda_error *err)
+{
+	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int is = KODA_GITDIR_NO;
+
+	if (fd >= 0)
+		is = koda_gitdir_is_at(fd, err);
+	else if (!is_out_of_reach(errno))
+		is = koda_fail(err, KODA_E_SYS, errno, "cannot look for repositories");
+	if (fd >= 0 && is == KODA_GITDIR_NO)
+		is = koda_gitdir_is_worktree_at(fd, err);
+	if (fd >= 0 && is == KODA_GITDIR_NO)
+		is = koda_gitdir_is_configured_at(fd, err);
+	if (is < 0)
+		koda_error_within(err, dir);
+	return is;
+}
+
 /* Looks at one directory on the way: is it a repository, a work tree with a pointer, or neither? */
 static int note_git(struct koda_site *site, const char *dir, struct koda_error *err)
 {
-	koda_auto_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	koda_auto_free char *dot_git = NULL;
 	struct stat st;
-	int r = koda_path_join(dir, ".git", &dot_git, err);
+	int r = look_above(dir, err);
 
+	if (r == KODA_GITDIR_YES)
+		r = add_once(&site->git_dirs, dir, err);
+	if (r >= 0)
+		r = koda_path_join(dir, ".git", &dot_git, err);
 	if (r < 0)
 		return r;
-	if (koda_gitdir_is_at(fd) || koda_gitdir_is_worktree(dir) ||
-	    (fd >= 0 && koda_gitdir_is_configured_at(fd)))
-		r = add_once(&site->git_dirs, dir, err);
-	if (r < 0 || lstat(dot_git, &st) < 0)
-		return r;
+	if (lstat(dot_git, &st) < 0)
+		return is_out_of_reach(errno) ? KODA_OK
+					      : koda_fail_at(err, KODA_E_SYS, errno, dot_git,
+							     "cannot look for repositories");
 	if (S_ISDIR(st.st_mode))
 		return add_once(&site->git_dirs, dot_git, err);
 	return add_once(&site->git_files, dot_git, err);

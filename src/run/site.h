@@ -115,6 +115,12 @@ KODA_CHECK int koda_site_check_seen(const char *resolved, const char *path, stru
 /* The same of a path that could not be looked at, because a directory on the way was closed, be it
  * open by now. Fails: DENIED, unless the directory is somebody else's. */
 KODA_CHECK int koda_site_check_closed(const char *path, struct koda_error *err);
+/* What error means, with which path could not be looked at: nothing if nothing is there. Fails: as
+ * koda_site_check_closed, SYS. */
+KODA_CHECK int koda_site_check_unseen(const char *path, int error, struct koda_error *err);
+/* The same of a name in a directory. */
+KODA_CHECK int koda_site_check_unseen_in(const char *dir, const char *name, int error,
+					 struct koda_error *err);
 
 #define koda_auto_resolved __attribute__((cleanup(koda_resolved_clear)))
 #define koda_auto_site     __attribute__((cleanup(koda_site_clear)))

@@ -257,3 +257,43 @@ stays_closed() {
 	find "$common" | LC_ALL=C sort >"$BATS_TEST_TMPDIR/after"
 	diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
 }
+
+# Whoever makes the link cannot read what it leads to; who plans the next command can.
+@test "a pointer that is a link to what is hidden is not read, and nothing of it is told" {
+	printf 'SECRET%0300d\n' 1 >"$elsewhere/token"
+	box=(--deny-read "$elsewhere/token")
+	mkdir -p nested/.git/hooks other
+	ln -s "$elsewhere/token" nested/.git/commondir
+	run run_box true
+	[[ $status -eq 125 && $output != *SECRET* && $output == *nested/.git/commondir* ]]
+	rm nested/.git/commondir
+	printf 'gitdir: SECRET%0300d\n' 1 >"$elsewhere/token"
+	ln -s "$elsewhere/token" other/.git
+	run run_box true
+	[[ $output != *SECRET* ]]
+	# Twin: a file that leads nowhere keeps nobody from anything.
+	rm other/.git
+	printf '%0300d\n' 1 >nested/.git/commondir
+	mkdir free
+	allowed create free/new
+}
+
+# Opening a device can do something. Of a FIFO its writer hears.
+# bats test_tags=clause:link_names
+@test "nothing but a file is opened because it is where a pointer belongs, or a link leads there" {
+	mkdir -p nested/.git/hooks other third free
+	mkfifo nested/.git/commondir "$elsewhere/fifo"
+	ln -s "$elsewhere/fifo" other/.git
+	ln -s /proc/kmsg third/.git
+	local fifo
+	for fifo in nested/.git/commondir "$elsewhere/fifo"; do
+		sh -c 'echo x >"$1"; touch "$2"' sh "$fifo" "$BATS_TEST_TMPDIR/heard" 3>&- &
+		background+=($!)
+	done
+	allowed create free/new
+	sleep 0.1
+	[[ ! -e $BATS_TEST_TMPDIR/heard ]]
+	# Twin: they would have heard.
+	cat nested/.git/commondir
+	wait_for "$BATS_TEST_TMPDIR/heard"
+}

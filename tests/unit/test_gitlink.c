@@ -4,6 +4,7 @@
 
 #include "../lib/scratch.h"
 #include "base/str.h"
+#include "run/gitlink.h"
 #include "run/site.h"
 
 /* Replaces the file. */
@@ -159,6 +160,59 @@ static void what_a_pointer_leads_to_is_protected_in_any_case(void **state)
 	assert_true(koda_strv_has(&site.git_files, koda_in(*state, "root/.git")));
 }
 
+/* Follows the commondir of root/.git. */
+static int share(const char *dir, struct koda_error *err)
+{
+	struct koda_strv links = KODA_STRV_INIT;
+	char *common = NULL;
+	int r = koda_gitlink_common(koda_in(dir, "root/.git"), &common, &links, err);
+
+	r = r == KODA_OK && common ? 1 : r;
+	free(common);
+	koda_strv_clear(&links);
+	return r;
+}
+
+/* Whoever made the link may not be able to read it. */
+static void no_pointer_is_read_through_a_link(void **state)
+{
+	struct koda_error err = { 0 };
+
+	(void)koda_make_dir(*state, "root");
+	make_git_dir(*state, "root/.git");
+	make_git_dir(*state, "main");
+	put(*state, "secret", "../../main\n");
+	(void)koda_make_link(*state, "root/.git/commondir", "../../secret");
+	KODA_ASSERT_FAILS(KODA_E_DENIED, share(*state, &err), err);
+	assert_string_equal(err.field, koda_in(*state, "root/.git/commondir"));
+	put(*state, "root/.git/commondir", "../../main\n");
+	assert_int_equal(share(*state, &err), 1);
+}
+
+static void errors_do_not_tell_what_a_pointer_says(void **state)
+{
+	char name[300];
+	struct koda_error err = { 0 };
+
+	memset(name, 's', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	(void)koda_make_dir(*state, "root");
+	make_git_dir(*state, "root/.git");
+	/* No file has such a name. */
+	put(*state, "root/.git/commondir", name);
+	KODA_ASSERT_OK(share(*state, &err), err);
+	if (geteuid() == 0)
+		return; /* nothing is closed to root */
+	(void)koda_make_dir(*state, "shut");
+	put(*state, "root/.git/commondir", "../../shut/secret");
+	assert_int_equal(chmod(koda_in(*state, "shut"), 0), 0);
+	KODA_ASSERT_FAILS(KODA_E_DENIED, share(*state, &err), err);
+	assert_int_equal(chmod(koda_in(*state, "shut"), 0700), 0);
+	assert_string_equal(err.field, koda_in(*state, "root/.git/commondir"));
+	assert_null(strstr(err.message, "shut"));
+	KODA_ASSERT_OK(share(*state, &err), err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +220,8 @@ int main(void)
 		KODA_SCRATCH_TEST(the_place_decides_what_is_shared),
 		KODA_SCRATCH_TEST(a_submodule_must_name_its_work_tree),
 		KODA_SCRATCH_TEST(what_a_pointer_leads_to_is_protected_in_any_case),
+		KODA_SCRATCH_TEST(no_pointer_is_read_through_a_link),
+		KODA_SCRATCH_TEST(errors_do_not_tell_what_a_pointer_says),
 	};
 
 	return KODA_TEST_RUN(tests);

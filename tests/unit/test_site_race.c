@@ -82,7 +82,7 @@ static bool is_unseen(const char *path)
 	if (len == 0 || strlen(path) < len || strcmp(path + strlen(path) - len, unseen) != 0)
 		return false;
 	looks++;
-	errno = EACCES;
+	errno = reason;
 	return true;
 }
 
@@ -251,6 +251,38 @@ static void a_pointer_that_cannot_be_followed_is_an_error(void **state)
 	koda_strv_clear(&links);
 }
 
+/* T-30. What could not be looked at is not taken for nothing, whatever the reason. */
+static void what_cannot_be_looked_at_is_an_error(void **state)
+{
+	static const char *const names[] = { ".git", "config", "HEAD", "store/modules" };
+	static const int reasons[] = { EMFILE, ENFILE, EIO, ENOMEM };
+
+	(void)koda_make_dir(*state, "store");
+	(void)koda_make_dir(*state, "store/objects");
+	(void)koda_make_dir(*state, "store/refs");
+	(void)koda_make_file(*state, "store/HEAD", "x");
+	for (size_t i = 0; i < KODA_ARRAY_LEN(names) * KODA_ARRAY_LEN(reasons); i++) {
+		struct koda_strv lists[3] = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
+		const struct koda_found found = { .git_dirs = &lists[0],
+						  .git_files = &lists[1],
+						  .closed = &lists[2] };
+		struct koda_error err = { 0 };
+
+		unseen = names[i % KODA_ARRAY_LEN(names)];
+		reason = reasons[i / KODA_ARRAY_LEN(names)];
+		KODA_EXPECT(unseen, koda_world_scan(*state, 4, &found, &err) == KODA_E_SYS);
+		KODA_EXPECT(unseen, err.sys_errno == reason && strstr(err.field, *state));
+		/* Twin */
+		unseen = NULL;
+		reason = EACCES;
+		koda_strv_clear(&lists[0]);
+		KODA_ASSERT_OK(koda_world_scan(*state, 4, &found, &err), err);
+		assert_true(koda_strv_has(&lists[0], koda_in(*state, "store")));
+		for (size_t k = 0; k < KODA_ARRAY_LEN(lists); k++)
+			koda_strv_clear(&lists[k]);
+	}
+}
+
 /* T-12. The directory of the submodules is a link, and cannot be looked at at first. */
 static void submodules_behind_a_link_are_not_passed_over(void **state)
 {
@@ -313,6 +345,7 @@ int main(void)
 		KODA_SCRATCH_TEST(what_was_closed_is_not_seen_by_being_open),
 		KODA_SCRATCH_TEST(a_pointer_that_is_closed_for_a_moment_is_followed),
 		KODA_SCRATCH_TEST(a_pointer_that_cannot_be_followed_is_an_error),
+		KODA_SCRATCH_TEST(what_cannot_be_looked_at_is_an_error),
 		KODA_SCRATCH_TEST(submodules_behind_a_link_are_not_passed_over),
 		KODA_SCRATCH_TEST(a_repository_that_is_closed_for_a_moment_is_found),
 		KODA_SCRATCH_TEST(what_a_stranger_has_closed_is_nobodys_link),
