@@ -364,6 +364,10 @@ int koda_plan_view(struct koda_plan *plan, const struct koda_plan_request *reque
 	if (top.answer == KODA_ALLOW)
 		return koda_fail_at(err, KODA_E_DENIED, 0, "fs.allow_write",
 				    "/ cannot be writable as a whole; name what has to be");
+	/* T-15. Nor one without anything: there would be nothing to mount on. */
+	if (koda_rules_read(request->rules, "/", 1).answer == KODA_DENY)
+		return koda_fail_at(err, KODA_E_DENIED, 0, "fs.deny_read",
+				    "/ cannot be hidden as a whole; name what has to be");
 	p.copy = (struct koda_copy){ plan, request, &p.mounted, err };
 	if (r == KODA_OK)
 		r = plan_root(&p);

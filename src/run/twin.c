@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/set.h"
+#include "plan/plan.h"
 #include "policy/rules.h"
 #include "run/site.h"
 
@@ -40,6 +41,14 @@ static size_t count_lines(const struct koda_buf *text)
 	return lines;
 }
 
+/* The kernel has as many file systems of that kind as anybody likes to mount. */
+static bool is_proc(const struct koda_mount_line *line)
+{
+	const char *type = strstr(line->options, " - ");
+
+	return type && strncmp(type, " - proc ", 8) == 0 && strcmp(line->point, "/proc") != 0;
+}
+
 static int parse_lines(struct koda_mounts *mounts, struct koda_set *devices, struct koda_error *err)
 {
 	char *rest = mounts->text.ptr;
@@ -59,9 +68,11 @@ static int parse_lines(struct koda_mounts *mounts, struct koda_set *devices, str
 					      .parent = strtoull(line.parent, NULL, 10),
 					      .root = line.root,
 					      .point = line.point,
-					      .is_top = true };
+					      .is_top = true,
+					      .is_proc = is_proc(&line) };
 		if (koda_set_add(devices, koda_span_of(line.device), &mount->device) < 0)
 			return koda_fail_nomem(err);
+		mounts->is_shared = mounts->is_shared || mount->is_proc;
 		mounts->count++;
 	}
 	return KODA_OK;
@@ -216,6 +227,13 @@ static int add_name(const struct koda_mounts *mounts, const struct koda_mount *b
 	return koda_strv_take(names, KODA_TAKE(name), err);
 }
 
+/* Where path is in the file system of the mount that it is on. */
+static int find_place(const struct koda_mount *on, const char *path, char **ret_place,
+		      struct koda_error *err)
+{
+	return join(on->root, below(on->point, path), ret_place, err);
+}
+
 int koda_mounts_find(const struct koda_mounts *mounts, const char *path, struct koda_strv *names,
 		     struct koda_error *err)
 {
@@ -225,7 +243,7 @@ int koda_mounts_find(const struct koda_mounts *mounts, const char *path, struct 
 
 	if (!on || !on->is_shared)
 		return KODA_OK;
-	r = join(on->root, below(on->point, path), &place, err);
+	r = find_place(on, path, &place, err);
 	for (size_t i = 0; i < mounts->count && r == KODA_OK; i++) {
 		const struct koda_mount *by = &mounts->items[i];
 
@@ -237,24 +255,65 @@ int koda_mounts_find(const struct koda_mounts *mounts, const char *path, struct 
 
 /* --- what follows of them --- */
 
-/* Is the name of something closed open, without anybody having said that it is to be? */
-static bool is_left_open(struct koda_site *site, const struct koda_rules *rules, bool hidden,
-			 const char *name)
-{
-	struct koda_verdict v = hidden ? koda_rules_read(rules, name, strlen(name))
-				       : koda_rules_write(rules, name, strlen(name));
-	bool wanted = v.why == KODA_WHY_READ_HOLE ||
-		      koda_path_covers(koda_span_of(name), koda_span_of(site->root));
+struct finder {
+	struct koda_site *site;
+	const struct koda_mounts *mounts;
+	const struct koda_rules *rules;
+	bool found; /* something was added to what the site closes */
+	struct koda_error *err;
+};
 
-	if (v.answer == KODA_DENY)
-		return false;
-	site->twofold = site->twofold || (hidden && wanted);
-	return !wanted;
+/* Does the policy open the name itself, or does the project lie there? */
+static bool is_wanted(const struct finder *f, struct koda_verdict v, const char *name)
+{
+	return v.why == KODA_WHY_READ_HOLE ||
+	       koda_path_covers(koda_span_of(name), koda_span_of(f->site->root));
 }
 
-static int close_twins(struct koda_site *site, const struct koda_mounts *mounts,
-		       const struct koda_rules *rules, struct koda_span path, bool *found,
-		       struct koda_error *err)
+static int close_name(struct finder *f, bool hidden, const char *name)
+{
+	f->found = true;
+	return koda_strv_add(hidden ? &f->site->hidden : &f->site->guarded, name, f->err);
+}
+
+/* One more name of something closed, which the rules may close already. */
+static int judge_name(struct finder *f, bool hidden, const char *name)
+{
+	struct koda_verdict v = hidden ? koda_rules_read(f->rules, name, strlen(name))
+				       : koda_rules_write(f->rules, name, strlen(name));
+
+	if (v.answer == KODA_DENY)
+		return KODA_OK;
+	if (!is_wanted(f, v, name))
+		return close_name(f, hidden, name);
+	f->site->twofold = f->site->twofold || hidden;
+	return KODA_OK;
+}
+
+/* A part of what is hidden may be seen by the name of a mount of its own, which is as it should be;
+ * but where names do not count that opens the part by all of them. */
+static int note_parts(struct finder *f, struct koda_span path)
+{
+	const struct koda_mount *on = mount_of(f->mounts, path);
+	koda_auto_free char *place = NULL;
+	int r = KODA_OK;
+
+	if (on && on->is_shared &&
+	    koda_rules_read(f->rules, path.ptr, path.len).answer == KODA_DENY)
+		r = find_place(on, path.ptr, &place, f->err);
+	for (size_t i = 0; place && i < f->mounts->count; i++) {
+		const struct koda_mount *by = &f->mounts->items[i];
+
+		if (by != on && by->device == on->device && strcmp(by->root, place) != 0 &&
+		    koda_path_covers(koda_span_of(place), koda_span_of(by->root)) &&
+		    koda_rules_read(f->rules, by->point, strlen(by->point)).answer == KODA_ALLOW &&
+		    !koda_strv_has(&f->site->hidden, by->point))
+			f->site->twofold = true;
+	}
+	return r;
+}
+
+static int close_twins(struct finder *f, struct koda_span path)
 {
 	koda_auto_strv struct koda_strv names = KODA_STRV_INIT;
 	struct koda_verdict read;
@@ -262,17 +321,42 @@ static int close_twins(struct koda_site *site, const struct koda_mounts *mounts,
 	bool hidden;
 	int r;
 
-	koda_rules_both(rules, path, &read, &write);
+	koda_rules_both(f->rules, path, &read, &write);
 	hidden = read.answer == KODA_DENY;
 	if (!hidden && (write.answer == KODA_ALLOW || write.why == KODA_WHY_DEFAULT))
 		return KODA_OK;
-	r = koda_mounts_find(mounts, path.ptr, &names, err);
-	for (size_t i = 0; i < names.len && r == KODA_OK; i++) {
-		if (!is_left_open(site, rules, hidden, names.items[i]))
-			continue;
-		r = koda_strv_add(hidden ? &site->hidden : &site->guarded, names.items[i], err);
-		*found = true;
-	}
+	r = koda_mounts_find(f->mounts, path.ptr, &names, f->err);
+	for (size_t i = 0; i < names.len && r == KODA_OK; i++)
+		r = judge_name(f, hidden, names.items[i]);
+	return r;
+}
+
+/* T-22, T-18. The host's temporary directories, devices and processes are not the sandbox's, by any
+ * name, unless that is one which the command may write anyway. */
+static int hide_hosts(struct finder *f, const char *name)
+{
+	struct koda_verdict read = koda_rules_read(f->rules, name, strlen(name));
+	struct koda_verdict write = koda_rules_write(f->rules, name, strlen(name));
+
+	if (koda_plan_is_own(koda_span_of(name)) || read.answer == KODA_DENY ||
+	    write.answer == KODA_ALLOW || is_wanted(f, read, name))
+		return KODA_OK;
+	return close_name(f, true, name);
+}
+
+static int close_own(struct finder *f)
+{
+	koda_auto_strv struct koda_strv names = KODA_STRV_INIT;
+	const char *dir;
+	int r = KODA_OK;
+
+	for (size_t i = 0; (dir = koda_plan_own_dir(i)) && r == KODA_OK; i++)
+		r = koda_mounts_find(f->mounts, dir, &names, f->err);
+	for (size_t i = 0; i < f->mounts->count && r == KODA_OK; i++)
+		if (f->mounts->items[i].is_proc)
+			r = koda_strv_add(&names, f->mounts->items[i].point, f->err);
+	for (size_t i = 0; i < names.len && r == KODA_OK; i++)
+		r = hide_hosts(f, names.items[i]);
 	return r;
 }
 
@@ -281,15 +365,20 @@ int koda_site_note_twins(struct koda_site *site, const struct koda_rules *rules,
 {
 	const struct koda_texts *marked = koda_rules_marked(rules);
 	koda_auto_mounts struct koda_mounts mounts = KODA_MOUNTS_INIT;
+	struct finder f = { .site = site, .mounts = &mounts, .rules = rules, .err = err };
 	size_t known = sockets ? sockets->len : 0;
 	int r = read_table(&mounts, err);
 
 	*ret_found = false;
 	if (r < 0 || !mounts.is_shared)
 		return r;
+	r = close_own(&f);
 	for (size_t i = 0; i < marked->count && r == KODA_OK; i++)
-		r = close_twins(site, &mounts, rules, koda_texts_get(marked, i), ret_found, err);
+		r = close_twins(&f, koda_texts_get(marked, i));
+	for (size_t i = 0; i < marked->count && r == KODA_OK; i++)
+		r = note_parts(&f, koda_texts_get(marked, i));
 	for (size_t i = 0; i < known && r == KODA_OK; i++)
 		r = koda_mounts_find(&mounts, sockets->items[i], sockets, err);
+	*ret_found = f.found;
 	return r;
 }

@@ -21,13 +21,14 @@ struct koda_mount {
 	const char *point;
 	bool is_top;    /* what it is mounted on is not in the table */
 	bool is_shared; /* there is another of this file system */
+	bool is_proc;   /* it tells of processes */
 };
 
 struct koda_mounts {
 	struct koda_buf text;
 	struct koda_mount *items; /* owned; their names are in text */
 	size_t count;
-	bool is_shared; /* some of them are */
+	bool is_shared; /* some of them are, or tell of the same as /proc does */
 };
 
 #define KODA_MOUNTS_INIT                                                                           \

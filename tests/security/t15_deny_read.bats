@@ -46,6 +46,19 @@ teardown() {
 	refused_with EACCES open-read dir
 }
 
+@test "who hides everything does not hide nothing" {
+	box=(--deny-read / --deny-read "$elsewhere")
+	run run_box "$KODA_PROBE" open-read "$elsewhere/file"
+	[[ $status -ne 0 && $output != *ok* ]] || { echo "$output"; false; }
+	policy_where 'd["fs"]["deny_read"] = ["/"]; d["fs"]["allow_read_within_deny"] = ["/usr", "/lib", "/lib64", "'"$project"'", "'"$KODA_PROBE"'"]'
+	run run_box "$KODA_PROBE" open-read "$elsewhere/file"
+	[[ $status -ne 0 && $output != *ok* ]] || { echo "$output"; false; }
+	# The twin
+	box=()
+	run run_box "$KODA_PROBE" open-read "$elsewhere/file"
+	[[ $status -eq 0 && $output == ok ]]
+}
+
 @test "hidden outside the project: a file, a directory, a link and what it leads to" {
 	mkdir "$elsewhere/dir"
 	echo secret >"$elsewhere/dir/secret"

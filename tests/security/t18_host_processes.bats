@@ -60,6 +60,10 @@ teardown() {
 	[[ $output == 'still here' ]]
 }
 
+is_over() {
+	[[ $(ps -o stat= -p "$1") == Z* ]]
+}
+
 # T-38: whoever traces a process is told of its end first, and its parent only then.
 @test "a command that has ended is over, although one of its own traces it" {
 	run run_box "$KODA_PROBE" end-traced 60
@@ -67,14 +71,10 @@ teardown() {
 	# The twin: outside it is a zombie as long as the tracer likes.
 	"$KODA_PROBE" end-traced 60 3>&- &
 	background+=($!)
-	local i
-	for ((i = 0; i < 500; i++)); do
-		[[ $(ps -o stat= -p "${background[0]}") == Z* ]] && break
-		sleep 0.02
-	done
+	eventually is_over "${background[0]}"
 	sleep 0.2
-	[[ $(ps -o stat= -p "${background[0]}") == Z* ]]
-	mapfile -t -O 1 background < <(pgrep -fx "$KODA_PROBE end-traced 60")
+	is_over "${background[0]}"
+	pkill -KILL -fx "$KODA_PROBE end-traced 60"
 }
 
 @test "shared memory of the host is not there" {

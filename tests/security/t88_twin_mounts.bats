@@ -122,6 +122,47 @@ d["fs"]["deny_read"].append("'"$second"'")'
 	[[ $output == there ]]
 }
 
+@test "nor where a part of what is hidden has a mount of its own" {
+	load fence
+	use_fence
+	: >"$second/one"
+	mkdir "$second/whole"
+	mounted "mount --bind '$elsewhere/secret/key' '$second/one'; mount --bind '$elsewhere' '$second/whole'"
+	box=("${fence[@]}" --deny-read "$elsewhere/secret")
+	run run_box cat "$second/whole/secret/key"
+	[[ $status -eq 125 && $output == *hidden_reads*'mounted elsewhere, too'* ]] || { echo "$output"; false; }
+	KODA_BIN=$BATS_TEST_TMPDIR/enter box=() # the twin: with a view only that part is open
+	run "$KODA_BIN" "$KODA_PROGRAM" run --deny-read "$elsewhere/secret" -- \
+		sh -c 'cat "$1/one"; cat "$1/whole/secret/key"' sh "$second"
+	[[ $output == secret$'\n'*'Permission denied'* ]] || { echo "$output"; false; }
+}
+
+# bats test_tags=clause:private_dirs
+@test "T-22, T-18: the host's temporary directories and processes by another mount" {
+	mkdir "$second/tmp" "$second/run" "$second/proc" "$second/other"
+	mounted "mount --bind /tmp '$second/tmp'; mount --bind /run '$second/run'
+		mount --rbind /proc '$second/proc'; echo here >'$second/tmp/koda-t88-$$'"
+	refused_each <<-ACTS
+		open-read	$second/tmp/koda-t88-$$
+		open-read	$second/tmp
+		open-read	$second/run
+		open-read	$second/proc
+		open-read	$second/proc/self/cmdline
+	ACTS
+	there open-read "$second/tmp/koda-t88-$$"
+	there open-read "$second/proc/self/cmdline"
+	allowed open-read "$second/other"
+	rm "/tmp/koda-t88-$$"
+}
+
+# bats test_tags=needs:root,clause:private_dirs
+@test "T-18: other file systems that tell of the host's processes" {
+	mkdir "$second/proc"
+	mounted "mount -t proc proc '$second/proc'"
+	refused open-read "$second/proc/self/cmdline"
+	there open-read "$second/proc/self/cmdline"
+}
+
 # bats test_tags=clause:write_protected
 @test "what is protected cannot be written by a mount in the project" {
 	git init -q .
