@@ -190,8 +190,8 @@ static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv 
 		n = read_link(walk, text, target, sizeof(target));
 	}
 	if (n < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, walk->out.ptr,
-				    "cannot look at a link in");
+		return koda_fail(err, KODA_E_SYS, errno, "cannot look at a link in %s",
+				 walk->out.ptr);
 	if ((size_t)n > KODA_PATH_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0, "the target of a link is too long");
 	r = apply_step(&walk->out, name);

@@ -87,6 +87,27 @@ teardown() {
 	[[ ! -e nowhere ]]
 }
 
+@test "a link that leads nowhere, being too long for anybody, stays and keeps nobody from the rest" {
+	mkdir -p a/.git b/.git c/.git d/.git free
+	ln -s hooks a/.git/hooks
+	ln -s info b/.git/info
+	ln -s "$(printf '%0300d' 1)" c/.git/hooks
+	ln -s l1 d/.git/hooks
+	local i
+	for i in {1..60}; do ln -s "l$((i + 1))" "d/.git/l$i"; done
+	refused_each <<-ACTS
+		unlink	a/.git/hooks
+		rename	b/.git/info	moved
+		unlink	c/.git/hooks
+		rename	d/.git/l50	d/.git/l1
+		unlink	d/.git/l1
+		rename	d/.git/l60	d/.git/l20
+		unlink	d/.git/l39
+	ACTS
+	allowed create free/new
+	outside rename d/.git/l50 d/.git/l1
+}
+
 @test "twin: other links in the project can be removed, replaced and written through" {
 	mkdir conf
 	ln -s conf link
