@@ -190,8 +190,8 @@ static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv 
 		n = read_link(walk, text, target, sizeof(target));
 	}
 	if (n < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, walk->out.ptr,
-				    "cannot look at a link in");
+		return koda_fail(err, KODA_E_SYS, errno, "cannot look at a link in %s",
+				 walk->out.ptr);
 	if ((size_t)n > KODA_PATH_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0, "the target of a link is too long");
 	r = apply_step(&walk->out, name);
@@ -204,11 +204,12 @@ static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv 
 			koda_fd_close(&walk->dir);
 		return KODA_OK;
 	}
-	if (++walk->links > LINKS_MAX)
-		return koda_fail(err, KODA_E_SYS, ELOOP, "cannot resolve");
+	/* Also the one too many: as long as it stays, and those before it, nobody gets further. */
 	r = links ? koda_strv_add(links, walk->out.ptr, err) : KODA_OK;
 	if (r < 0)
 		return r;
+	if (++walk->links > LINKS_MAX)
+		return koda_fail(err, KODA_E_SYS, ELOOP, "cannot resolve");
 	drop_last(&walk->out);
 	r = redirect(walk, target, (size_t)n);
 	return r < 0 ? koda_fail_room(err, r, "the path") : KODA_OK;

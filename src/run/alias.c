@@ -49,6 +49,47 @@ static bool has_link(int dir, const char *name, bool *shared, bool *closed)
 	return is_link(dir, first, NULL, closed);
 }
 
+/* Has it a name that no file can have? */
+static bool is_impossible(const char *path)
+{
+	size_t len = 0;
+
+	for (; *path && len <= KODA_NAME_MAX; path++)
+		len = *path == '/' ? 0 : len + 1;
+	return len > KODA_NAME_MAX;
+}
+
+/* Where the links of path lead; NULL if nowhere, whatever anybody makes, as long as the links stay:
+ * they are more than the kernel follows, or lead to a name that no file can have. */
+static int follow(const char *path, char **ret_resolved, struct koda_strv *links,
+		  struct koda_error *err)
+{
+	koda_auto_free char *resolved = NULL;
+	struct koda_error why = { 0 };
+	int r = koda_path_trace(path, &resolved, links, &why);
+
+	*ret_resolved = NULL;
+	if (r == KODA_E_SYS && why.sys_errno == ELOOP)
+		return KODA_OK;
+	if (r < 0 && why.sys_errno != EACCES) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	if (r < 0)
+		return koda_fail_at(err, KODA_E_DENIED, 0, path,
+				    "is a link, or behind one, that may not be followed (%s); "
+				    "remove the link",
+				    why.message);
+	if (is_impossible(resolved))
+		return KODA_OK;
+	/* A link in a closed directory would lead on. */
+	r = koda_site_check_seen(resolved, path, err);
+	if (r == KODA_OK)
+		*ret_resolved = KODA_TAKE(resolved);
+	return r;
+}
+
 static int add_aliases(struct koda_strv *list, const char *dir, const char *name,
 		       struct koda_error *err)
 {
@@ -58,14 +99,12 @@ static int add_aliases(struct koda_strv *list, const char *dir, const char *name
 	int r = koda_path_join(dir, name, &path, err);
 
 	if (r == KODA_OK)
-		r = koda_path_trace(path, &resolved, &links, err);
-	/* A link in a closed directory would lead on. */
-	if (r == KODA_OK)
-		r = koda_site_check_seen(resolved, path, err);
-	if (r == KODA_OK)
+		r = follow(path, &resolved, &links, err);
+	if (r == KODA_OK && resolved)
 		r = koda_strv_add(list, resolved, err);
 	for (size_t i = 0; i < links.len && r == KODA_OK; i++)
-		r = koda_strv_add(list, links.items[i], err);
+		if (!koda_strv_has(list, links.items[i])) /* a loop has the same again */
+			r = koda_strv_add(list, links.items[i], err);
 	return r;
 }
 

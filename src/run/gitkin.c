@@ -57,7 +57,8 @@ static int begin_below_git(struct koda_queue *queue, const struct koda_found *fo
 				       errno == ENAMETOOLONG
 			       ? KODA_OK
 			       : koda_fail_at(err, KODA_E_SYS, errno, path,
-					      "is a link, and where it leads cannot be looked at");
+					      "is a link, and where it leads cannot be looked at; "
+					      "remove it");
 	r = koda_path_trace(path, &real, &links, err);
 	if (r == KODA_OK)
 		r = koda_site_check_seen(real, path, err);

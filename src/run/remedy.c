@@ -68,7 +68,8 @@ static const struct {
 	{ "install the system-call filter", 0,
 	  "use a kernel with CONFIG_SECCOMP_FILTER, and no filter that hides seccomp" },
 	{ "reserve a protected name", EROFS, "the project cannot be written; use --read-only" },
-	{ "reserve a protected name", EACCES, "the project cannot be written; use --read-only" },
+	{ "reserve a protected name", EACCES,
+	  "its directory cannot be written; let it be (chmod u+w), or use --read-only" },
 	/* One without sockets, as of other systems or over a network, or a directory of mode +i. */
 	{ "reserve a protected name", EPERM,
 	  "the file system does not let it be made; use --read-only, or a project elsewhere" },
@@ -100,7 +101,12 @@ static const struct {
 	{ "cannot start", ENOENT, "install koda-sandbox again: the launcher is missing" },
 	{ "cannot start", EACCES, "install koda-sandbox again: the launcher cannot be executed" },
 	{ "cannot start", EPERM, "no filter may forbid starting processes" },
+	{ "cannot look", ENAMETOOLONG,
+	  "directories are nested deeper than a path can tell; remove the deepest" },
 	{ "", ENOSYS, KERNEL_OLD },
+	{ "clone the tree at", EMFILE,
+	  "too many repositories and protected names; remove some, name a project root with fewer, "
+	  "or raise the limit of open files (ulimit -n)" },
 	{ "", EMFILE, "raise the limit of open files (ulimit -n, or max_open_fds of the policy)" },
 	{ "", EFBIG, "raise the limit of file sizes (ulimit -f)" },
 	{ "", ENFILE, "too many files are open on this machine" },

@@ -3,11 +3,10 @@
 
 #include "base/path.h"
 #include "base/show.h"
+#include "run/glance.h"
 #include "run/grants.h"
 #include "wire/hold.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -231,18 +230,16 @@ static bool is_missing(const char *path)
 	for (size_t i = 0; i < KODA_ARRAY_LEN(own); i++)
 		if (koda_path_covers(koda_span_of(own[i]), koda_span_of(path)))
 			return false;
-	return fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 &&
-	       errno == ENOENT;
+	return koda_glance(path, &st) == 0;
 }
 
 /* Is there nothing, or a placeholder? That goes when the command does. */
 static bool is_vacant(const char *path)
 {
 	struct stat st;
+	int there = koda_glance(path, &st);
 
-	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return errno == ENOENT;
-	return koda_hold_is_node(st.st_mode);
+	return there == 0 || (there > 0 && koda_hold_is_node(st.st_mode));
 }
 
 /* Is a name on the way that does not exist reserved: protected, or above something that is? */

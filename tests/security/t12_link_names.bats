@@ -56,6 +56,29 @@ teardown() {
 	ACTS
 }
 
+# One link less, and the kernel follows it to the end.
+@test "a chain of links that is too long by one stays so" {
+	local i
+	mkdir -p .git real
+	ln -s ../c1 .git/hooks
+	for ((i = 1; i < 40; i++)); do
+		ln -s "c$((i + 1))" "c$i"
+	done
+	ln -s real c40
+	refused_each <<-ACTS
+		unlink	c40
+		rename	real	c40
+		rename	c40	moved
+		unlink	c1
+		create	.git/hooks/pre-commit
+	ACTS
+	# Twin: without the sandbox that makes a directory of hooks of it.
+	run ! ls .git/hooks/
+	outside unlink c40
+	outside rename real c40
+	outside create .git/hooks/pre-commit
+}
+
 @test "hooks that are a link to tracked ones are protected" {
 	mkdir -p .git tools/hooks
 	ln -s ../tools/hooks .git/hooks
@@ -85,6 +108,27 @@ teardown() {
 	refused create nowhere
 	refused create .envrc
 	[[ ! -e nowhere ]]
+}
+
+@test "a link that leads nowhere, being too long for anybody, stays and keeps nobody from the rest" {
+	mkdir -p a/.git b/.git c/.git d/.git free
+	ln -s hooks a/.git/hooks
+	ln -s info b/.git/info
+	ln -s "$(printf '%0300d' 1)" c/.git/hooks
+	ln -s l1 d/.git/hooks
+	local i
+	for i in {1..60}; do ln -s "l$((i + 1))" "d/.git/l$i"; done
+	refused_each <<-ACTS
+		unlink	a/.git/hooks
+		rename	b/.git/info	moved
+		unlink	c/.git/hooks
+		rename	d/.git/l50	d/.git/l1
+		unlink	d/.git/l1
+		rename	d/.git/l60	d/.git/l20
+		unlink	d/.git/l39
+	ACTS
+	allowed create free/new
+	outside rename d/.git/l50 d/.git/l1
 }
 
 @test "twin: other links in the project can be removed, replaced and written through" {
