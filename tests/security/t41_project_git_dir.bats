@@ -287,13 +287,13 @@ stays_closed() {
 	ln -s /proc/kmsg third/.git
 	local fifo
 	for fifo in nested/.git/commondir "$elsewhere/fifo"; do
-		sh -c 'echo x >"$1"; touch "$2"' sh "$fifo" "$BATS_TEST_TMPDIR/heard" 3>&- &
+		sh -c 'exec >"$1"; touch "$2"' sh "$fifo" "$BATS_TEST_TMPDIR/heard" 3>&- &
 		background+=($!)
 	done
 	allowed create free/new
 	sleep 0.1
 	[[ ! -e $BATS_TEST_TMPDIR/heard ]]
 	# Twin: they would have heard.
-	cat nested/.git/commondir
+	timeout 5 cat nested/.git/commondir
 	wait_for "$BATS_TEST_TMPDIR/heard"
 }
