@@ -200,10 +200,8 @@ static void obey(int guardian_fd)
 	koda_terminal_pass(command.pid, number);
 }
 
-static _Noreturn void serve(int signals, int guardian_fd)
+static _Noreturn void serve(int signals, int guardian_fd, int held)
 {
-	int held = koda_command_hold(command.pid);
-
 	for (;;) {
 		struct pollfd polled[3 + KODA_BROKER_POLLED] = {
 			{ .fd = signals, .events = POLLIN },
@@ -333,11 +331,13 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	int to_command;
 	int ruleset;
 	int signals;
+	int held;
 
 	/* The plan is still being made. */
 	koda_family_begin(true);
 	tidy_descriptors(guardian_fd);
 	to_command = start_command();
+	held = koda_command_hold(command.pid);
 	signals = watch_signals();
 	wait_for_guardian(KODA_STAGE2_LIFE_FD, &planned, sizeof(planned));
 	/* The guardian is still making the temporary directory. */
@@ -353,5 +353,5 @@ _Noreturn void koda_fence_init(int guardian_fd)
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	koda_watch_start(&plan, !go.cgroup, !go.cgroup);
-	serve(signals, KODA_STAGE2_LIFE_FD);
+	serve(signals, KODA_STAGE2_LIFE_FD, held);
 }

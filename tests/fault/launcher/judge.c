@@ -322,7 +322,7 @@ const char *judge_outcome(struct judge *judge, const struct trace_fault *fault,
 	    result->fired_nr == SYS_poll)
 		return NULL;
 	/* So does who hears nothing more of it. */
-	if (fault->role == TRACE_RUNNER && result->fired_nr == SYS_recvmsg)
+	if (fault->role == TRACE_RUNNER && result->fired_nr == SYS_recvmsg && fault->error != EINTR)
 		return WIFEXITED(result->status) && WEXITSTATUS(result->status) == 125 &&
 				       is_one_line(judge->said)
 			       ? NULL
