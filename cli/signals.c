@@ -60,8 +60,8 @@ static void end_without_terminal(int number)
 	errno = saved;
 }
 
-/* Where there is no wall time, who sits at the terminal ends what takes too long. The alarm is caught
- * only from here on, because one that comes earlier was set by whoever started us. */
+/* Where there is no wall time, who sits at the terminal ends what takes too long. The alarm is
+ * caught only from here on, because one that comes earlier was set by whoever started us. */
 static void hang_up(int number)
 {
 	const struct sigaction action = { .sa_handler = end_without_terminal };

@@ -75,8 +75,8 @@ static int add_memory(struct koda_plan *plan, const struct koda_plan_request *re
 	if (!koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
 		return KODA_OK;
 	r = add_limit(plan, RLIMIT_RSS, value, value, err);
-	/* T-31. Pages of files are the kernel's to take back, and are not counted, unless somebody locks
-	 * them: a little for whoever guards a key. */
+	/* T-31. Pages of files are the kernel's to take back, and are not counted, unless somebody
+	 * locks them: a little for whoever guards a key. */
 	if (r == KODA_OK && !request->cgroup)
 		r = add_limit(plan, RLIMIT_MEMLOCK, LOCKED_BYTES, LOCKED_BYTES, err);
 	if (r == KODA_OK && !request->cgroup &&
