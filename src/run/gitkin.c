@@ -92,7 +92,7 @@ static int look_below_git(struct koda_queue *queue, const struct koda_found *fou
 		koda_error_within(err, path);
 	if (is != KODA_GITDIR_NO)
 		return is < 0 ? is : add_git_dir(found, known, path, err);
-	return koda_scan_subdirs(queue, fd, path, SIZE_MAX, err);
+	return koda_scan_subdirs(queue, fd, path, NULL, err);
 }
 
 /* The git directories of submodules (their names may have several components) and worktrees. */

@@ -14,11 +14,12 @@
 /* Directories looked at in one scan; more than this is told, not skipped. */
 #define KODA_SCAN_MAX 200000
 
-/* One file system, and whether a directory's link count there is two and one for each
- * subdirectory. */
+/* One file system: whether a directory's link count there is two and one for each subdirectory, and
+ * whether times of changes are told finely. */
 struct koda_kind {
 	dev_t dev;
 	bool counts;
+	bool fine;
 };
 
 /* Directories still to be looked at, breadth first. */
@@ -34,10 +35,11 @@ struct koda_queue {
 /* Opens a directory to look into it; -1 if it is closed, or gone. Fails: DENIED, SYS, NOMEM. */
 KODA_CHECK int koda_scan_open(const struct koda_found *found, const char *path, int *ret_fd,
 			      struct koda_error *err);
-/* Adds the subdirectories of dir. expected is how many there are, where the file system tells by
- * its link count (else SIZE_MAX); reading stops when they are found. Fails: as koda_scan_open. */
+/* Adds the subdirectories of dir. counted is what was seen of it first, where the file system tells
+ * how many there are by its link count (else NULL); reading stops when they are found. Fails: as
+ * koda_scan_open. */
 KODA_CHECK int koda_scan_subdirs(struct koda_queue *queue, int fd, const char *path,
-				 size_t expected, struct koda_error *err);
+				 const struct stat *counted, struct koda_error *err);
 /* Notes a directory that is closed, but the user's own: the command could open it. It stays as it
  * is. Fails: NOMEM. */
 KODA_CHECK int koda_scan_note_closed(const struct koda_found *found, const char *path,

@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -25,6 +27,30 @@ bool koda_search_is_plain(int fd)
 		if ((long)fs.f_type == known[i])
 			return true;
 	return false;
+}
+
+/* Linux 6.13 or later? */
+static bool is_new_kernel(void)
+{
+	struct utsname kernel;
+	unsigned long major;
+	unsigned long minor;
+	char *rest;
+
+	if (uname(&kernel) < 0)
+		return false;
+	major = strtoul(kernel.release, &rest, 10);
+	minor = *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
+	return major > 6 || (major == 6 && minor >= 13);
+}
+
+bool koda_search_is_fine(int fd)
+{
+	struct statfs fs;
+
+	return is_new_kernel() && fstatfs(fd, &fs) == 0 &&
+	       ((long)fs.f_type == EXT4_SUPER_MAGIC || (long)fs.f_type == XFS_SUPER_MAGIC ||
+		(long)fs.f_type == TMPFS_MAGIC);
 }
 
 bool koda_search_is_closed(const struct stat *st)

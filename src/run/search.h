@@ -43,5 +43,9 @@ bool koda_search_is_closed(const struct stat *st);
  * one for each subdirectory, reading a directory shows the inode number that stat shows, and the
  * device is the file system's own. Elsewhere none of this is believed. */
 bool koda_search_is_plain(int fd);
+/* And one where a change never has the time that somebody has seen before it, as from Linux 6.13
+ * on?
+ */
+bool koda_search_is_fine(int fd);
 
 #endif

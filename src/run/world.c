@@ -28,8 +28,23 @@ static bool counts_subdirs(struct koda_queue *queue, int fd, dev_t dev)
 			return queue->kinds[i].counts;
 	counts = koda_search_is_plain(fd);
 	if (queue->kind_count < KODA_ARRAY_LEN(queue->kinds))
-		queue->kinds[queue->kind_count++] = (struct koda_kind){ dev, counts };
+		queue->kinds[queue->kind_count++] =
+			(struct koda_kind){ dev, counts, koda_search_is_fine(fd) };
 	return counts;
+}
+
+/* Has every change there another time than what was looked at before it? */
+static bool is_fine(const struct koda_queue *queue, dev_t dev)
+{
+	for (size_t i = 0; i < queue->kind_count; i++)
+		if (queue->kinds[i].dev == dev)
+			return queue->kinds[i].fine;
+	return false;
+}
+
+static bool is_earlier(struct timespec a, struct timespec b)
+{
+	return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
 }
 
 static int note(struct koda_strv *list, const char *dir, const char *name, struct koda_error *err)
@@ -44,15 +59,18 @@ static int note(struct koda_strv *list, const char *dir, const char *name, struc
  * of others. Every such change is an attribute change, whose time nobody can set. One that was
  * under way when the scan began may have its time from before, and be counted later, as when ext4
  * waits for its journal in between. Whoever reads entries waits for the end of that, and any other
- * change has a later time: so it is seen by the count. */
-static bool is_settled(const struct koda_queue *queue, int fd, nlink_t links)
+ * change has a later time: so it is seen by the count. Where that is told finely, later is what was
+ * not there at the first look; elsewhere, what is not from before the scan. */
+static bool is_settled(const struct koda_queue *queue, int fd, const struct stat *before)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_nlink == links &&
-	       (st.st_ctim.tv_sec < queue->since.tv_sec ||
-		(st.st_ctim.tv_sec == queue->since.tv_sec &&
-		 st.st_ctim.tv_nsec < queue->since.tv_nsec));
+	if (fstat(fd, &st) < 0 || st.st_nlink != before->st_nlink)
+		return false;
+	return is_earlier(st.st_ctim, queue->since) ||
+	       (is_fine(queue, st.st_dev) && st.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+		st.st_ctim.tv_nsec == before->st_ctim.tv_nsec &&
+		st.st_ctim.tv_nsec != 0); /* as where only seconds are kept */
 }
 
 /* "." and the entry in the parent, then one per subdirectory. */
@@ -74,10 +92,10 @@ static int see_type(int fd, const char *path, const struct dirent *entry, bool *
 	return KODA_OK;
 }
 
-int koda_scan_subdirs(struct koda_queue *queue, int fd, const char *path, size_t expected,
-		      struct koda_error *err)
+int koda_scan_subdirs(struct koda_queue *queue, int fd, const char *path,
+		      const struct stat *counted, struct koda_error *err)
 {
-	const nlink_t links = (nlink_t)expected + OWN_LINKS;
+	size_t expected = counted ? (size_t)counted->st_nlink - OWN_LINKS : SIZE_MAX;
 	koda_auto_fd int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	DIR *dir = own >= 0 ? fdopendir(own) : NULL;
 	const struct dirent *entry;
@@ -94,7 +112,7 @@ int koda_scan_subdirs(struct koda_queue *queue, int fd, const char *path, size_t
 		r = see_type(fd, path, entry, &is_dir, err);
 		if (!is_dir || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (--expected == 0 && !is_settled(queue, fd, links))
+		if (--expected == 0 && !is_settled(queue, fd, counted))
 			expected = SIZE_MAX;
 		if (strcmp(entry->d_name, ".git") != 0)
 			r = note(&queue->dirs, path, entry->d_name, err);
@@ -201,9 +219,9 @@ static int scan_dir(struct koda_queue *queue, const char *path, bool descend,
 		r = note_bare(found, path, fd, expected, err);
 	if (r < 0 || !descend || expected == 0)
 		return r;
-	if (expected == 1 && has_git && S_ISDIR(git.st_mode) && is_settled(queue, fd, st.st_nlink))
+	if (expected == 1 && has_git && S_ISDIR(git.st_mode) && is_settled(queue, fd, &st))
 		return r; /* just that */
-	return koda_scan_subdirs(queue, fd, path, expected, err);
+	return koda_scan_subdirs(queue, fd, path, expected == SIZE_MAX ? NULL : &st, err);
 }
 
 int koda_world_scan(const char *root, unsigned int depth, const struct koda_found *found,
