@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
+#include "recipe.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,8 +45,8 @@ static int distance(const char *a, const char *b)
 	return rows[la % 3][lb];
 }
 
-/* The one that begins so. It is not taken for that, so that scripts mean the same when there are
- * more. */
+/* Returns the only candidate that begins with word, or NULL. It is named in the message and not
+ * accepted: a script must not change its meaning when a later release has more options. */
 static const char *only_one_of(const char *word, const char *const *candidates)
 {
 	const char *found = NULL;
@@ -83,7 +84,7 @@ static const char *nearest_of(const char *word, const char *const *candidates)
 	return best;
 }
 
-int koda_cli_usage(const struct cli_call *call, struct koda_error *err, const char *format, ...)
+int cli_args_fail(const struct cli_call *call, struct koda_error *err, const char *format, ...)
 {
 	char what[256];
 	const char *space = call->name[0] ? " " : "";
@@ -109,20 +110,20 @@ static int unknown(const struct cli_call *call, const char *what, const char *da
 	if (!nearest)
 		nearest = only_one_of(word, candidates);
 	if (!nearest)
-		return koda_cli_usage(call, err, "unknown %s '%s%.*s'", what, dashes, SHOWN, word);
+		return cli_args_fail(call, err, "unknown %s '%s%.*s'", what, dashes, SHOWN, word);
 	return koda_fail_at(err, KODA_E_INVALID, 0, call->name,
 			    "unknown %s '%s%.*s', did you mean '%s%s'? See '" CLI_PROGRAM
 			    "%s%s --help'",
 			    what, dashes, SHOWN, word, dashes, nearest, space, call->name);
 }
 
-int koda_cli_unknown(const struct cli_call *call, const char *what, const char *word,
-		     const char *const *candidates, struct koda_error *err)
+int cli_args_fail_unknown(const struct cli_call *call, const char *what, const char *word,
+			  const char *const *candidates, struct koda_error *err)
 {
 	return unknown(call, what, "", word, candidates, err);
 }
 
-void koda_cli_start_options(void)
+void cli_args_start(void)
 {
 	optind = 0; /* 0, not 1: makes glibc forget what it knows of an earlier argv */
 	opterr = 0;
@@ -136,6 +137,14 @@ static const char *option_word(const struct cli_call *call)
 	return call->argv[optind - (separate ? 2 : 1)];
 }
 
+static bool has_option(const struct cli_syntax *syntax, const char *name)
+{
+	for (const struct option *o = syntax->longs; o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return true;
+	return false;
+}
+
 static int unknown_long(const struct cli_call *call, const struct cli_syntax *syntax,
 			const char *word, struct koda_error *err)
 {
@@ -144,8 +153,11 @@ static int unknown_long(const struct cli_call *call, const struct cli_syntax *sy
 	size_t len = strcspn(word + 2, "=");
 	size_t count = 0;
 
+	if (strncmp(word, "--allow", strlen("--allow")) == 0 && has_option(syntax, "policy") &&
+	    !has_option(syntax, "allow-domain"))
+		return cli_recipe(call, word, err);
 	if (len >= sizeof(bare))
-		return koda_cli_usage(call, err, "unknown option '%.*s...'", SHOWN, word);
+		return cli_args_fail(call, err, "unknown option '%.*s...'", SHOWN, word);
 	memcpy(bare, word + 2, len);
 	bare[len] = '\0';
 	for (const struct option *o = syntax->longs; o->name && count + 1 < KODA_ARRAY_LEN(names);
@@ -166,9 +178,8 @@ static int bad_option(const struct cli_call *call, const struct cli_syntax *synt
 		return unknown_long(call, syntax, word, err);
 	for (const struct option *o = syntax->longs; o->name; o++)
 		if (o->val == optopt)
-			return koda_cli_usage(call, err, "option '--%s' takes no argument",
-					      o->name);
-	return koda_cli_usage(call, err, "unknown option '-%c'", optopt);
+			return cli_args_fail(call, err, "option '--%s' takes no argument", o->name);
+	return cli_args_fail(call, err, "unknown option '-%c'", optopt);
 }
 
 static int missing_argument(const struct cli_call *call, struct koda_error *err)
@@ -176,12 +187,12 @@ static int missing_argument(const struct cli_call *call, struct koda_error *err)
 	const char *word = call->argv[optind - 1];
 
 	if (strncmp(word, "--", 2) == 0)
-		return koda_cli_usage(call, err, "option '%.*s' needs an argument", SHOWN, word);
-	return koda_cli_usage(call, err, "option '-%c' needs an argument", optopt);
+		return cli_args_fail(call, err, "option '%.*s' needs an argument", SHOWN, word);
+	return cli_args_fail(call, err, "option '-%c' needs an argument", optopt);
 }
 
-int koda_cli_next_option(const struct cli_call *call, const struct cli_syntax *syntax,
-			 int *ret_option, struct koda_error *err)
+int cli_args_next(const struct cli_call *call, const struct cli_syntax *syntax, int *ret_option,
+		  struct koda_error *err)
 {
 	int index = -1;
 	/* One thread, so getopt's globals are as good as parameters. */
@@ -204,22 +215,39 @@ int koda_cli_next_option(const struct cli_call *call, const struct cli_syntax *s
 	return 1;
 }
 
-int koda_cli_need_command(const struct cli_call *call, const char *shell, struct koda_error *err)
+int cli_args_read(const struct cli_call *call, const struct cli_syntax *syntax, cli_option_fn *take,
+		  void *ctx, struct koda_error *err)
+{
+	int option = 0;
+	int r;
+
+	cli_args_start();
+	while ((r = cli_args_next(call, syntax, &option, err)) > 0) {
+		if (option == 'h')
+			return cli_help_print(call->name, err);
+		r = take ? take(call, ctx, option, err) : KODA_OK;
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : 1;
+}
+
+int cli_args_need_command(const struct cli_call *call, const char *shell, struct koda_error *err)
 {
 	if (shell && optind < call->argc)
-		return koda_cli_usage(call, err, "takes -c COMMAND or a program, not both");
+		return cli_args_fail(call, err, "takes -c COMMAND or a program, not both");
 	if (!shell && optind >= call->argc)
-		return koda_cli_usage(call, err, "needs -c COMMAND or a program");
+		return cli_args_fail(call, err, "needs -c COMMAND or a program");
 	return KODA_OK;
 }
 
-int koda_cli_need_operands(const struct cli_call *call, int count, const char *names,
+int cli_args_need_operands(const struct cli_call *call, int count, const char *names,
 			   struct koda_error *err)
 {
 	if (call->argc - optind < count)
-		return koda_cli_usage(call, err, "needs %s", names);
+		return cli_args_fail(call, err, "needs %s", names);
 	if (call->argc - optind > count)
-		return koda_cli_usage(call, err, "unexpected argument '%.*s'", SHOWN,
-				      call->argv[optind + count]);
+		return cli_args_fail(call, err, "unexpected argument '%.*s'", SHOWN,
+				     call->argv[optind + count]);
 	return KODA_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands share. A command gives back an exit status, or a negative enum koda_code with
- * the error filled in; only main prints errors, as one line "koda-sandbox: place: message".
+ * What the commands share. A command returns an exit status, or a negative enum koda_code with the
+ * error filled in. Only main prints errors, as one line "koda-sandbox: place: message".
  */
 #ifndef KODA_CLI_CLI_H
 #define KODA_CLI_CLI_H
@@ -11,9 +11,8 @@
 
 #include <getopt.h>
 #include <koda/error.h>
+#include <koda/policy.h>
 #include <stdbool.h>
-
-struct koda_policy;
 
 #define CLI_PROGRAM "koda-sandbox"
 
@@ -31,17 +30,17 @@ struct cli_call {
 	const char *const *env;
 };
 
-int koda_cli_run(const struct cli_call *call, struct koda_error *err);
-int koda_cli_shell(const struct cli_call *call, struct koda_error *err);
-int koda_cli_connect(const struct cli_call *call, struct koda_error *err);
-int koda_cli_proxy(const struct cli_call *call, struct koda_error *err);
-int koda_cli_plan(const struct cli_call *call, struct koda_error *err);
-int koda_cli_policy_show(const struct cli_call *call, struct koda_error *err);
-int koda_cli_policy_compose(const struct cli_call *call, struct koda_error *err);
-int koda_cli_policy_check(const struct cli_call *call, struct koda_error *err);
-int koda_cli_env(const struct cli_call *call, struct koda_error *err);
-int koda_cli_doctor(const struct cli_call *call, struct koda_error *err);
-int koda_cli_completion(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_run(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_shell(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_connect(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_proxy(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_plan(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_policy_show(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_policy_compose(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_policy_check(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_env(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_doctor(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_completion(const struct cli_call *call, struct koda_error *err);
 
 /* --- args.c: reading the command line --- */
 
@@ -57,55 +56,73 @@ struct cli_syntax {
 		"help", no_argument, NULL, 'h'                                                     \
 	}
 
-/* Starts over; call it before the first koda_cli_next_option of a command. */
-void koda_cli_start_options(void);
-/* 1 and *ret_option for an option (optarg holds its argument), 0 at the end (optind is the first
- * operand). Option names have to be written in full. Fails: INVALID. */
-KODA_CHECK int koda_cli_next_option(const struct cli_call *call, const struct cli_syntax *syntax,
-				    int *ret_option, struct koda_error *err);
+/* Resets getopt; call it before the first cli_args_next of a command. */
+void cli_args_start(void);
+/* Returns 1 and *ret_option for an option (optarg holds its argument), 0 at the end (optind is the
+ * first operand). Option names have to be written in full. Fails: INVALID. */
+KODA_CHECK int cli_args_next(const struct cli_call *call, const struct cli_syntax *syntax,
+			     int *ret_option, struct koda_error *err);
+/* Takes an option of a command; optarg holds its argument. Fails: as its parser does. */
+typedef int cli_option_fn(const struct cli_call *call, void *ctx, int option,
+			  struct koda_error *err);
+/* Reads all options of a command, and prints its help for --help. take may be NULL if --help is the
+ * only one. Returns 1, or 0 if help was printed. Fails: INVALID, as take. */
+KODA_CHECK int cli_args_read(const struct cli_call *call, const struct cli_syntax *syntax,
+			     cli_option_fn *take, void *ctx, struct koda_error *err);
 /* Fails: INVALID unless exactly count operands are left; names says which they are. */
-KODA_CHECK int koda_cli_need_operands(const struct cli_call *call, int count, const char *names,
+KODA_CHECK int cli_args_need_operands(const struct cli_call *call, int count, const char *names,
 				      struct koda_error *err);
 /* Fails: INVALID unless there is either shell text (not NULL) or at least one operand. */
-KODA_CHECK int koda_cli_need_command(const struct cli_call *call, const char *shell,
+KODA_CHECK int cli_args_need_command(const struct cli_call *call, const char *shell,
 				     struct koda_error *err);
-/* A usage error of a command, with a pointer to its help. Returns KODA_E_INVALID. */
-int koda_cli_usage(const struct cli_call *call, struct koda_error *err, const char *format, ...)
+/* Fills in a usage error of a command, with a pointer to its help. Returns KODA_E_INVALID. */
+int cli_args_fail(const struct cli_call *call, struct koda_error *err, const char *format, ...)
 	KODA_PRINTF(3, 4);
-/* A usage error for a word that is none of the candidates (NULL-terminated list); names the one
- * that it is most likely a slip of. what: "command". Returns KODA_E_INVALID. */
-int koda_cli_unknown(const struct cli_call *call, const char *what, const char *word,
-		     const char *const *candidates, struct koda_error *err);
+/* Fills in a usage error for a word that is none of the candidates (NULL-terminated list), and
+ * names the most similar one. what: "command". Returns KODA_E_INVALID. */
+int cli_args_fail_unknown(const struct cli_call *call, const char *what, const char *word,
+			  const char *const *candidates, struct koda_error *err);
 
-/* --- output.c: what is printed --- */
+/* --- output.c: standard output and error --- */
 
-/* Everything to standard output, or an error. Fails: SYS. */
-KODA_CHECK int koda_cli_print(const char *bytes, size_t len, struct koda_error *err);
+/* Writes all bytes to standard output. Fails: SYS. */
+KODA_CHECK int cli_output_print(const char *bytes, size_t len, struct koda_error *err);
+/* Writes to standard error. Gives up after the program has waited two seconds in all, because a
+ * full pipe that no process reads must not keep it from ending. */
+void cli_output_warn(const char *bytes, size_t len);
 /* Appends text with the bytes that could forge a line or drive a terminal as \xNN. */
-KODA_CHECK int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text);
-/* Names the outer place of an error: what was its field moves in front of the message. */
-void koda_cli_blame(struct koda_error *err, const char *format, ...) KODA_PRINTF(2, 3);
-/* Adds what helps to the end of the message, if it fits whole. */
-void koda_cli_advise(struct koda_error *err, const char *advice);
+KODA_CHECK int cli_output_escape(struct koda_buf *out, struct koda_span text);
+/* --- error.c: messages --- */
+
+/* Names the outer place of an error. The inner place moves in front of the message. */
+void cli_error_place(struct koda_error *err, const char *format, ...) KODA_PRINTF(2, 3);
+/* Appends advice to the message, if it fits whole. */
+void cli_error_advise(struct koda_error *err, const char *advice);
 
 /* --- input.c: policies from outside --- */
 
 /* Reads the text of a policy to the end of a descriptor. Fails: SYS, LIMIT, NOMEM. */
-KODA_CHECK int koda_cli_read_text(int fd, struct koda_buf *text, struct koda_error *err);
-/* Decodes it. Errors name the option and its argument, which may be NULL. Fails: POLICY, LIMIT,
- * NOMEM. */
-KODA_CHECK int koda_cli_decode(const struct koda_buf *text, const char *option, const char *arg,
-			       struct koda_policy **ret_policy, struct koda_error *err);
-/* Both, from a file, which errors name. "-" is standard input; /dev/fd/N is descriptor N itself, so
- * that a shell's <(...) works; nothing else but a regular file is accepted. */
-KODA_CHECK int koda_cli_load_policy(const char *path, struct koda_policy **ret_policy,
-				    struct koda_error *err);
+KODA_CHECK int cli_input_read(int fd, struct koda_buf *text, struct koda_error *err);
+/* Decodes the text of a policy. Errors name the option and its argument, which may be NULL. Fails:
+ * POLICY, LIMIT, NOMEM. */
+KODA_CHECK int cli_input_decode(const struct koda_buf *text, const char *option, const char *arg,
+				struct koda_policy **ret_policy, struct koda_error *err);
+/* Reads and decodes a file, which errors name. "-" is standard input; /dev/fd/N is descriptor N
+ * itself, so that a shell's <(...) works; nothing else but a regular file is accepted. */
+KODA_CHECK int cli_input_load(const char *path, struct koda_policy **ret_policy,
+			      struct koda_error *err);
+
+static inline void cli_policy_free_ptr(struct koda_policy **policy)
+{
+	koda_policy_free(*policy);
+}
+#define cli_auto_policy __attribute__((cleanup(cli_policy_free_ptr)))
 
 /* --- help.c: texts made from the manual pages --- */
 
 /* Prints the help of a command ("" for the program). Returns an exit status or fails: SYS. */
-KODA_CHECK int koda_cli_help(const char *name, struct koda_error *err);
-/* Borrowed; NULL if there is none for that shell. */
-const char *koda_cli_completion_script(const char *shell);
+KODA_CHECK int cli_help_print(const char *name, struct koda_error *err);
+/* Returns the completion script for a shell, borrowed; NULL if there is none. */
+const char *cli_help_completion(const char *shell);
 
 #endif

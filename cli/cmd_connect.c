@@ -5,9 +5,9 @@
  */
 #include "cli.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/fd.h"
-#include "base/str.h"
+#include "base/parse.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,7 +77,7 @@ static int parse_proxy(const char *url, struct sockaddr_in *ret_address, struct 
 			    "is not of the form http://ADDRESS:PORT");
 }
 
-/* A name may not end the line that it is written into. */
+/* Refuses names with bytes that would end the request line. */
 static int check_host(const char *host, struct koda_error *err)
 {
 	size_t len = strlen(host);
@@ -117,7 +117,7 @@ static int ask(int fd, const char *target, struct koda_error *err)
 	return r < 0 ? koda_fail_nomem(err) : koda_fd_write_all(fd, text.ptr, text.len, err);
 }
 
-/* Reads exactly the head of the answer: what follows is the other side's. */
+/* Reads exactly the head of the answer: the bytes after it are the connection's. */
 static int read_head(int fd, struct koda_buf *head, struct koda_error *err)
 {
 	while (head->len < 4 || memcmp(head->ptr + head->len - 4, "\r\n\r\n", 4) != 0) {
@@ -161,7 +161,7 @@ static const char *behind(const char *text, const char *word, size_t len)
 	return text;
 }
 
-/* Says what the proxy said, if it was no. */
+/* Fails with the proxy's reason, unless it has connected. */
 static int judge(int fd, const char *head, const char *host, const char *target,
 		 struct koda_error *err)
 {
@@ -201,7 +201,7 @@ static short wants(const struct pump *pump, int fd)
 	return fd == pump->from ? POLLIN : 0;
 }
 
-/* False: the direction is over. */
+/* Returns false once the direction is over. */
 static bool step(struct pump *pump)
 {
 	ssize_t n;
@@ -233,7 +233,7 @@ static void carry(int fd, struct pump *up, struct pump *down)
 			  .events = (short)(wants(down, fd) | (up->from < 0 ? 0 : wants(up, fd))) },
 		};
 
-		/* Whoever is not waited for is not listened to: an end would be told forever. */
+		/* poll() would report POLLHUP again and again for a descriptor without events. */
 		for (size_t i = 0; i < KODA_ARRAY_LEN(polled); i++)
 			if (polled[i].events == 0)
 				polled[i].fd = -1;
@@ -265,7 +265,7 @@ static int serve(int fd, struct koda_error *err)
 	return CLI_EXIT_OK;
 }
 
-int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
+int cli_cmd_connect(const struct cli_call *call, struct koda_error *err)
 {
 	static const struct option longs[] = { CLI_HELP_OPTION, { 0 } };
 	static const struct cli_syntax syntax = { "+:h", longs };
@@ -276,14 +276,11 @@ int koda_cli_connect(const struct cli_call *call, struct koda_error *err)
 	const char *host;
 	char target[TARGET_SIZE];
 	uint16_t port = 0;
-	int option;
-	int r;
+	int r = cli_args_read(call, &syntax, NULL, NULL, err);
 
-	koda_cli_start_options();
-	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0)
-		return koda_cli_help(call->name, err);
-	if (r == KODA_OK)
-		r = koda_cli_need_operands(call, 2, "HOST PORT", err);
+	if (r <= 0)
+		return r;
+	r = cli_args_need_operands(call, 2, "HOST PORT", err);
 	if (r < 0)
 		return r;
 	host = call->argv[optind];

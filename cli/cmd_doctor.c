@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* koda-sandbox doctor: what this machine can enforce, clause by clause, and how to get more. */
-#include "cli.h"
+#include "runner.h"
 
-#include "base/diag.h"
-#include "base/show.h"
+#include "base/error.h"
+#include "base/escape.h"
 
 #include <koda/doctor.h>
 
@@ -28,7 +28,7 @@ static void put_padded(struct writer *w, int width, const char *text)
 static void put_escaped(struct writer *w, const char *text)
 {
 	if (w->failed == KODA_OK)
-		w->failed = koda_cli_add_escaped(&w->text, koda_span_of(text));
+		w->failed = cli_output_escape(&w->text, koda_span_of(text));
 }
 
 /* ,"key":"text" */
@@ -38,7 +38,7 @@ static void put_member(struct writer *w, const char *key, const char *text)
 	put(w, key);
 	put(w, "\":");
 	if (w->failed == KODA_OK)
-		w->failed = koda_show_json_string(&w->text, koda_span_of(text));
+		w->failed = koda_escape_json_string(&w->text, koda_span_of(text));
 }
 
 /* "place: message", as main prints errors. */
@@ -56,7 +56,8 @@ static void put_clause(struct writer *w, enum koda_clause clause,
 {
 	put(w, "  ");
 	put_padded(w, 17, koda_clause_name(clause));
-	put_padded(w, finding->why[0] && !explained ? 10 : 0, koda_grip_name(finding->grip));
+	put_padded(w, finding->why[0] && !explained ? 10 : 0,
+		   koda_enforcement_name(finding->enforcement));
 	put(w, explained ? "" : finding->why);
 	put(w, "\n");
 	if (finding->remedy[0] && !explained) {
@@ -66,10 +67,10 @@ static void put_clause(struct writer *w, enum koda_clause clause,
 	}
 }
 
-/* What keeps a backend from working is said once, not for each clause. */
+/* Tells why a backend does not work once, and not for each clause. */
 static void put_backend(struct writer *w, const struct koda_backend_state *state)
 {
-	const struct koda_finding *first = &state->findings.of[0];
+	const struct koda_finding *first = &state->findings.clause[0];
 
 	put(w, "\n");
 	put(w, state->name);
@@ -88,7 +89,7 @@ static void put_backend(struct writer *w, const struct koda_backend_state *state
 		put(w, "\n");
 	}
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
-		put_clause(w, (enum koda_clause)i, &state->findings.of[i], !state->usable);
+		put_clause(w, (enum koda_clause)i, &state->findings.clause[i], !state->usable);
 }
 
 static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
@@ -117,12 +118,12 @@ static void put_backend_json(struct writer *w, const struct koda_backend_state *
 	put_member(w, "why", state->why.message);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++) {
-		const struct koda_finding *finding = &state->findings.of[i];
+		const struct koda_finding *finding = &state->findings.clause[i];
 
 		put(w, i ? ",\n\"" : "\n\"");
 		put(w, koda_clause_name((enum koda_clause)i));
 		put(w, "\":{\"grip\":\"");
-		put(w, koda_grip_name(finding->grip));
+		put(w, koda_enforcement_name(finding->enforcement));
 		put(w, "\"");
 		put_member(w, "why", finding->why);
 		put_member(w, "remedy", finding->remedy);
@@ -147,27 +148,32 @@ static void put_json(struct writer *w, const struct koda_diagnosis *diagnosis)
 
 /* --- the command --- */
 
+static int take_option(const struct cli_call *call, void *ctx, int option, struct koda_error *err)
+{
+	bool *json = ctx;
+
+	(void)call;
+	(void)option; /* --json is the only one */
+	(void)err;
+	*json = true;
+	return KODA_OK;
+}
+
 static int read_options(const struct cli_call *call, bool *ret_json, struct koda_error *err)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 					       CLI_HELP_OPTION,
 					       { 0 } };
 	static const struct cli_syntax syntax = { ":h", longs };
-	int option;
-	int r;
+	int r = cli_args_read(call, &syntax, take_option, ret_json, err);
 
-	koda_cli_start_options();
-	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0) {
-		if (option == 'h')
-			return koda_cli_help(call->name, err);
-		*ret_json = true;
-	}
-	if (r == KODA_OK)
-		r = koda_cli_need_operands(call, 0, "no arguments", err);
+	if (r <= 0)
+		return r;
+	r = cli_args_need_operands(call, 0, "no arguments", err);
 	return r < 0 ? r : 1;
 }
 
-int koda_cli_doctor(const struct cli_call *call, struct koda_error *err)
+int cli_cmd_doctor(const struct cli_call *call, struct koda_error *err)
 {
 	struct koda_diagnosis diagnosis;
 	struct writer w = { .text = KODA_BUF_INIT((size_t)1 << 20) };
@@ -176,14 +182,19 @@ int koda_cli_doctor(const struct cli_call *call, struct koda_error *err)
 
 	if (r <= 0)
 		return r;
+	/* T-99. Commands are tried here, and none of them is left to another process. */
+	cli_signals_hold();
+	cli_orphans_adopt();
 	r = koda_diagnose(call->env, &diagnosis, err);
+	cli_orphans_reap();
+	cli_signals_end();
 	if (r < 0)
 		return r;
 	if (json)
 		put_json(&w, &diagnosis);
 	else
 		put_text(&w, &diagnosis);
-	r = w.failed < 0 ? koda_fail_nomem(err) : koda_cli_print(w.text.ptr, w.text.len, err);
+	r = w.failed < 0 ? koda_fail_nomem(err) : cli_output_print(w.text.ptr, w.text.len, err);
 	koda_buf_clear(&w.text);
 	if (r < 0)
 		return r;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* koda-sandbox proxy: the egress proxy alone, on a port or a socket of the host. */
-#include "options.h"
 #include "runner.h"
+#include "setup.h"
 
-#include "base/diag.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
-#include "base/proc.h"
-#include "base/str.h"
-#include "run/egress.h"
+#include "base/parse.h"
+#include "base/strv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <koda/egress.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -25,39 +26,37 @@ enum {
 	OPT_EVENTS_FD
 };
 
-#define BACKLOG    1024
-#define REMOVAL_NS 500000000ULL
+#define BACKLOG 1024
 
-struct request {
-	struct cli_shape shape;
+struct proxy_request {
+	struct cli_policy_options policy;
 	struct cli_events events;
 	struct koda_strv opaque;
 	const char *listen; /* borrowed from argv */
-	char *refused;      /* owned; why the proxy would not serve */
-	bool added;         /* it does */
 };
 
-static int take_option(const struct cli_call *call, struct request *request, int option,
-		       struct koda_error *err)
+static int take_option(const struct cli_call *call, void *ctx, int option, struct koda_error *err)
 {
+	struct proxy_request *request = ctx;
+
 	switch (option) {
 	case OPT_LISTEN:
 		if (request->listen)
-			return koda_cli_usage(call, err, "--listen can be given only once");
+			return cli_args_fail(call, err, "--listen can be given only once");
 		request->listen = optarg;
 		return KODA_OK;
 	case CLI_OPT_OPAQUE:
 		return koda_strv_add(&request->opaque, optarg, err);
 	case OPT_EVENTS:
-		return koda_cli_events_file(&request->events, optarg, err);
+		return cli_events_open_file(&request->events, optarg, err);
 	case OPT_EVENTS_FD:
-		return koda_cli_events_fd(&request->events, optarg, err);
+		return cli_events_open_fd(&request->events, optarg, err);
 	default:
-		return koda_cli_shape_take(&request->shape, option, optarg, err);
+		return cli_policy_options_take(&request->policy, option, optarg, err);
 	}
 }
 
-static int read_request(const struct cli_call *call, struct request *request,
+static int read_request(const struct cli_call *call, struct proxy_request *request,
 			struct koda_error *err)
 {
 	static const struct option longs[] = {
@@ -70,27 +69,19 @@ static int read_request(const struct cli_call *call, struct request *request,
 		{ 0 }
 	};
 	static const struct cli_syntax syntax = { "+:h", longs };
-	int option;
-	int r;
+	int r = cli_args_read(call, &syntax, take_option, request, err);
 
-	koda_cli_start_options();
-	while ((r = koda_cli_next_option(call, &syntax, &option, err)) > 0) {
-		if (option == 'h')
-			return koda_cli_help(call->name, err);
-		r = take_option(call, request, option, err);
-		if (r < 0)
-			return r;
-	}
+	if (r <= 0)
+		return r;
+	r = cli_args_need_operands(call, 0, "", err);
 	if (r == KODA_OK)
-		r = koda_cli_need_operands(call, 0, "", err);
-	if (r == KODA_OK)
-		r = koda_cli_shape_one_source(&request->shape, call, err);
+		r = cli_policy_options_check_source(&request->policy, call, err);
 	if (r < 0)
 		return r;
-	return request->listen ? 1 : koda_cli_usage(call, err, "--listen is missing");
+	return request->listen ? 1 : cli_args_fail(call, err, "--listen is missing");
 }
 
-/* ADDRESS:PORT of the loopback device; anything else would serve the whole network. */
+/* Listens on ADDRESS:PORT of the loopback device. Other addresses would serve the whole network. */
 static int listen_port(const char *where, int *ret_fd, struct koda_error *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -117,7 +108,7 @@ static int listen_port(const char *where, int *ret_fd, struct koda_error *err)
 	return KODA_OK;
 }
 
-/* Only the user may connect. */
+/* Listens on a Unix socket that only the user may connect to (mode 0600). */
 static int listen_path(const char *path, int *ret_fd, struct koda_error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -148,7 +139,7 @@ static const char *unix_path(const char *where)
 	return strncmp(where, "unix:", 5) == 0 ? where + 5 : NULL;
 }
 
-/* One line for whoever waits for it; a port of 0 has become a real one. */
+/* Makes the line that is printed once connections are accepted. For port 0 it has the real port. */
 static int describe(const char *where, int fd, struct koda_buf *line, struct koda_error *err)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -157,40 +148,13 @@ static int describe(const char *where, int fd, struct koda_buf *line, struct kod
 	int r = koda_buf_addf(line, "listening on ");
 
 	if (r == KODA_OK && unix_path(where))
-		r = koda_cli_add_escaped(line, koda_span_of(where));
+		r = cli_output_escape(line, koda_span_of(where));
 	else if (r == KODA_OK && getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
 		 inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host)))
 		r = koda_buf_addf(line, "%s:%u", host, ntohs(address.sin_port));
 	if (r == KODA_OK)
 		r = koda_buf_add(line, "\n", 1);
 	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
-}
-
-static void told(void *ctx, const struct koda_egress_message *message)
-{
-	struct request *request = ctx;
-	struct koda_event event;
-
-	if (message->kind == KODA_EGRESS_REFUSED && !request->refused)
-		request->refused = strdup(message->text);
-	request->added |= message->kind == KODA_EGRESS_ADDED;
-	if (koda_egress_event(message, &event))
-		koda_cli_write_event(&request->events, &event);
-}
-
-/* Is it still as it should be? A proxy that died is started again by the next connection, unless it
- * has never served at all. */
-static int check(const struct koda_member *member, const struct request *request, bool announced,
-		 struct koda_error *err)
-{
-	enum koda_member_state state = koda_member_state(member);
-
-	if (request->refused)
-		return koda_fail(err, KODA_E_POLICY, 0, "the proxy cannot serve: %s",
-				 request->refused);
-	if (state == KODA_MEMBER_CLOSED || (state == KODA_MEMBER_WAITING && !announced))
-		return koda_fail(err, KODA_E_CHILD, 0, "the proxy does not start");
-	return KODA_OK;
 }
 
 static int open_signals(int *ret_fd, struct koda_error *err)
@@ -206,90 +170,94 @@ static int open_signals(int *ret_fd, struct koda_error *err)
 	return *ret_fd < 0 ? koda_fail(err, KODA_E_SYS, errno, "cannot wait for signals") : KODA_OK;
 }
 
-/* Until a signal says that it is enough. What listens is said once it is served. */
-static int serve(struct koda_member *member, const struct request *request,
-		 const struct koda_buf *line, int signals, struct koda_error *err)
+/* Serves until a signal comes. Prints line once connections are accepted. */
+static int serve(struct koda_egress *egress, const struct koda_buf *line, int signals,
+		 struct koda_error *err)
 {
-	bool announced = false;
-	int r = KODA_OK;
+	int r = koda_egress_serve(egress, signals, err);
 
-	koda_member_start(member);
-	while (r == KODA_OK) {
-		struct pollfd polled[1 + KODA_MEMBER_POLLED] = { { .fd = signals,
-								   .events = POLLIN } };
-		size_t count = 1 + koda_member_wants(member, polled + 1);
+	if (r <= 0)
+		return r;
+	r = cli_output_print(line->ptr, line->len, err);
+	return r < 0 ? r : koda_egress_serve(egress, signals, err);
+}
 
-		if (poll(polled, count, -1) < 0 && errno != EINTR)
-			return koda_fail(err, KODA_E_SYS, errno, "cannot wait");
-		if (polled[0].revents)
-			return CLI_EXIT_OK;
-		koda_member_step(member);
-		r = check(member, request, announced, err);
-		if (r == KODA_OK && request->added && !announced) {
-			announced = true;
-			r = koda_cli_print(line->ptr, line->len, err);
-		}
-	}
+static int open_listener(const char *where, int *ret_fd, struct koda_error *err)
+{
+	const char *path = unix_path(where);
+	int r = path ? listen_path(path, ret_fd, err) : listen_port(where, ret_fd, err);
+
+	if (r < 0)
+		cli_error_place(err, "--listen %.200s", where);
 	return r;
 }
 
-static int act(const struct cli_call *call, struct request *request, struct koda_error *err)
+static int open_egress(const struct cli_call *call, struct proxy_request *request,
+		       const struct koda_policy *policy, struct koda_egress **ret_egress,
+		       struct koda_error *err)
 {
-	koda_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
+	const struct koda_egress_options options = {
+		.size = sizeof(options),
+		.policy = policy,
+		.host_env = call->env,
+		.tls_passthrough = (const char *const *)request->opaque.items,
+		.on_event = cli_events_write,
+		.event_ctx = &request->events,
+	};
+	int r = koda_egress_open(&options, ret_egress, err);
+
+	if (r == KODA_E_POLICY || r == KODA_E_INVALID)
+		cli_error_place(err, "--opaque");
+	return r;
+}
+
+/* Serves what connects to listener, which it takes over. */
+static int serve_listener(struct koda_egress *egress, const struct proxy_request *request,
+			  int listener, int signals, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
+	koda_auto_fd int fd = listener;
+	int r = describe(request->listen, fd, &line, err);
+
+	if (r == KODA_OK)
+		r = koda_egress_listen(egress, koda_take_fd(&fd), err);
+	return r < 0 ? r : serve(egress, &line, signals, err);
+}
+
+static int act(const struct cli_call *call, struct proxy_request *request, struct koda_error *err)
+{
+	cli_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
 	const char *path = unix_path(request->listen);
 	struct koda_egress *egress = NULL;
-	struct koda_member *member = NULL;
-	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
 	koda_auto_fd int signals = -1;
-	int fd = -1;
-	int r = koda_cli_shape_apply(&request->shape, call->env, &setup, err);
+	int listener = -1;
+	int r = cli_setup_make(&request->policy, call->env, &setup, err);
 
-	if (r == KODA_OK) {
-		r = koda_terms_check(&request->opaque, err);
-		/* Whoever gives it believes that everything else is looked into. */
-		if (r == KODA_OK && request->opaque.len > 0 &&
-		    !koda_policy_ca_bundle(setup.policy).ptr)
-			r = koda_fail(err, KODA_E_INVALID, 0,
-				      "the policy has no net.mitm, so TLS is opaque anyway");
-		if (r < 0)
-			koda_cli_blame(err, "--opaque");
-	}
-	/* From now on the socket's name is taken away again. */
+	if (r == KODA_OK)
+		r = open_egress(call, request, koda_project_policy(setup.project), &egress, err);
+	/* Blocked before the socket has a name: a signal must not keep unlink() from it. */
 	if (r == KODA_OK)
 		r = open_signals(&signals, err);
-	if (r < 0)
-		return r;
-	r = path ? listen_path(path, &fd, err) : listen_port(request->listen, &fd, err);
-	if (r < 0) {
-		koda_cli_blame(err, "--listen %.200s", request->listen);
-		return r;
-	}
-	r = describe(request->listen, fd, &line, err);
 	if (r == KODA_OK)
-		r = koda_egress_open(call->env, &egress, err);
-	if (r == KODA_OK)
-		r = koda_member_add(egress, &(struct koda_terms){ setup.policy, &request->opaque },
-				    koda_take_fd(&fd), told, request, &member, err);
-	if (r == KODA_OK)
-		r = serve(member, request, &line, signals, err);
-	koda_fd_close(&fd);
-	koda_member_remove(member, koda_clock_now() + REMOVAL_NS);
+		r = open_listener(request->listen, &listener, err);
+	if (listener >= 0)
+		r = serve_listener(egress, request, listener, signals, err);
 	koda_egress_close(egress);
-	if (path)
+	if (listener >= 0 && path)
 		(void)unlink(path);
 	return r;
 }
 
-int koda_cli_proxy(const struct cli_call *call, struct koda_error *err)
+int cli_cmd_proxy(const struct cli_call *call, struct koda_error *err)
 {
-	struct request request = { .shape = CLI_SHAPE_INIT, .events = CLI_EVENTS_INIT };
+	struct proxy_request request = { .policy = CLI_POLICY_OPTIONS_INIT,
+					 .events = CLI_EVENTS_INIT };
 	int r = read_request(call, &request, err);
 
 	if (r > 0 && request.listen)
 		r = act(call, &request, err);
-	free(request.refused);
 	koda_strv_clear(&request.opaque);
-	koda_cli_events_clear(&request.events);
-	koda_cli_shape_clear(&request.shape);
+	cli_events_clear(&request.events);
+	cli_policy_options_clear(&request.policy);
 	return r;
 }

@@ -2,10 +2,10 @@
 /* The event stream: one line of JSON for each event, written as it happens. */
 #include "runner.h"
 
-#include "base/diag.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
-#include "base/proc.h"
-#include "base/str.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,13 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-/* How long a reader that takes nothing is waited for at the end. */
+/* How long the end waits for a reader that takes nothing. */
 #define LAST_NS 2000000000ULL
+/* How long it waits for a reader that takes some bytes now and then. */
+#define LAST_MOST_NS 4000000000ULL
 
 static int fail_second(struct koda_error *err)
 {
@@ -26,7 +29,7 @@ static int fail_second(struct koda_error *err)
 			 "can be given only once, --events and --events-fd together");
 }
 
-/* A reader that goes away must not end the runner. Commands get the default back. */
+/* Ignores SIGPIPE: a reader that goes away must not end the runner. Commands get the default. */
 static void ignore_sigpipe(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -50,7 +53,7 @@ static int open_number(struct cli_events *events, const char *arg, struct koda_e
 	if (events->fd < 0)
 		r = koda_fail(err, KODA_E_SYS, errno, "not an open descriptor");
 	if (r < 0)
-		koda_cli_advise(err, "open it for writing, as 3> events.jsonl does for 3");
+		cli_error_advise(err, "open it for writing, as 3> events.jsonl does for 3");
 	return r;
 }
 
@@ -61,8 +64,7 @@ static int open_file(struct cli_events *events, const char *path, struct koda_er
 	if (events->fd >= 0)
 		return fail_second(err);
 	ignore_sigpipe();
-	/* Whoever made the file may have been a command: no link is followed, no FIFO waited for.
-	 */
+	/* A command may have made the file: symbolic links and FIFOs are not opened. */
 	events->fd =
 		open(path,
 		     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK,
@@ -77,8 +79,8 @@ static int open_file(struct cli_events *events, const char *path, struct koda_er
 	if (events->fd < 0 || fstat(events->fd, &st) < 0) {
 		int r = koda_fail(err, KODA_E_SYS, errno, "cannot be written");
 
-		koda_cli_advise(err, "name a file, and no link, in a directory that is there and "
-				     "that you may write");
+		cli_error_advise(err, "name a file, and no link, in a directory that is there and "
+				      "that you may write");
 		return r;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid()) {
@@ -90,26 +92,26 @@ static int open_file(struct cli_events *events, const char *path, struct koda_er
 	return KODA_OK;
 }
 
-int koda_cli_events_fd(struct cli_events *events, const char *arg, struct koda_error *err)
+int cli_events_open_fd(struct cli_events *events, const char *arg, struct koda_error *err)
 {
 	int r = open_number(events, arg, err);
 
 	if (r < 0)
-		koda_cli_blame(err, "--events-fd %.80s", arg);
+		cli_error_place(err, "--events-fd %.80s", arg);
 	return r;
 }
 
-int koda_cli_events_file(struct cli_events *events, const char *path, struct koda_error *err)
+int cli_events_open_file(struct cli_events *events, const char *path, struct koda_error *err)
 {
 	int r = open_file(events, path, err);
 
 	if (r < 0)
-		koda_cli_blame(err, "--events %.80s", path);
+		cli_error_place(err, "--events %.80s", path);
 	return r;
 }
 
-/* As much as there is room for now; what goes into a pipe at once if poll says that it is ready.
- * The descriptor is shared with others, so it is not ours to make it non-blocking. */
+/* Writes at most PIPE_BUF bytes without waiting: a pipe takes them at once if poll() calls it
+ * ready. O_NONBLOCK is not set, because the open file may be shared with other processes. */
 static ssize_t write_part(int fd, const char *bytes, size_t len)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLOUT };
@@ -125,8 +127,8 @@ static ssize_t write_part(int fd, const char *bytes, size_t len)
 	return write(fd, bytes, part);
 }
 
-/* A reader that went away does not end the command, and there is nobody left to tell. Who wanted
- * them in a file has no other way to know that some are missing. */
+/* Stops writing events. A reader that went away (EPIPE, ECONNRESET) is not worth a message; any
+ * other error, such as a full disk, is told by cli_events_clear. */
 static void give_up(struct cli_events *events, int sys_errno)
 {
 	if (sys_errno != EPIPE && sys_errno != ECONNRESET)
@@ -134,7 +136,7 @@ static void give_up(struct cli_events *events, int sys_errno)
 	koda_fd_close(&events->fd);
 }
 
-/* Writes what waits, as far as the reader takes it. */
+/* Writes waiting events, as far as the reader takes them. */
 static void write_waiting(struct cli_events *events)
 {
 	while (events->fd >= 0 && events->written < events->waiting.len) {
@@ -152,9 +154,7 @@ static void write_waiting(struct cli_events *events)
 	events->written = 0;
 }
 
-/* Never waits: whoever calls this also watches the clock. Of what the reader does not take in time
- * some is kept. */
-void koda_cli_write_event(void *ctx, const struct koda_event *event)
+void cli_events_write(void *ctx, const struct koda_event *event)
 {
 	struct cli_events *events = ctx;
 	koda_auto_free char *line = NULL;
@@ -162,15 +162,17 @@ void koda_cli_write_event(void *ctx, const struct koda_event *event)
 	events->ended = events->ended || event->type == KODA_EVENT_EXIT;
 	if (events->fd < 0 || koda_event_json(event, &line, NULL) < 0)
 		return;
-	if ((events->waiting.len > CLI_EVENTS_KEPT && event->type != KODA_EVENT_EXIT) ||
+	if ((events->waiting.len > CLI_EVENTS_KEPT && event->type != KODA_EVENT_EXIT &&
+	     event->type != KODA_EVENT_LEFT_BEHIND) ||
 	    koda_buf_add(&events->waiting, line, strlen(line)) < 0)
 		events->lost++;
 	write_waiting(events);
 }
 
-/* At the end a reader that is only slow is waited for. */
+/* Writes the rest at the end, and waits for a slow reader for LAST_MOST_NS at most. */
 static void finish_writing(struct cli_events *events)
 {
+	uint64_t last = koda_clock_now() + LAST_MOST_NS;
 	uint64_t deadline = koda_clock_now() + LAST_NS;
 
 	write_waiting(events);
@@ -180,28 +182,37 @@ static void finish_writing(struct cli_events *events)
 
 		(void)poll(&polled, 1, koda_clock_left_ms(deadline));
 		write_waiting(events);
-		if (events->written != before)
+		if (events->written != before && koda_clock_now() + LAST_NS < last)
 			deadline = koda_clock_now() + LAST_NS;
 	}
 }
 
-void koda_cli_events_refused(struct cli_events *events, int code)
+/* Returns the seconds since the epoch. */
+static double now_secs(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void cli_events_refused(struct cli_events *events, int code)
 {
 	const struct koda_event event = {
 		.type = KODA_EVENT_EXIT,
-		.time = koda_event_now(),
-		.of.exit = { .code = CLI_EXIT_FAILED,
-			     .reason = code == KODA_E_SYS || code == KODA_E_UNSUPPORTED ||
-						       code == KODA_E_CHILD
-					       ? KODA_REASON_SETUP
-					       : KODA_REASON_REFUSED },
+		.time = now_secs(),
+		.data.exit = { .code = CLI_EXIT_FAILED,
+			       .reason = code == KODA_E_SYS || code == KODA_E_UNSUPPORTED ||
+							 code == KODA_E_CHILD
+						 ? KODA_REASON_SETUP
+						 : KODA_REASON_REFUSED },
 	};
 
 	if (!events->ended)
-		koda_cli_write_event(events, &event);
+		cli_events_write(events, &event);
 }
 
-void koda_cli_events_clear(struct cli_events *events)
+void cli_events_clear(struct cli_events *events)
 {
 	char text[256];
 	char why[128];
@@ -216,7 +227,7 @@ void koda_cli_events_clear(struct cli_events *events)
 			       CLI_PROGRAM ": %llu events are lost; their reader was too slow\n",
 			       (unsigned long long)events->lost);
 	if (events->failed || events->lost > 0)
-		(void)!koda_fd_write_all(STDERR_FILENO, text, strlen(text), NULL);
+		cli_output_warn(text, strlen(text));
 	koda_buf_clear(&events->waiting);
 	koda_fd_close(&events->fd);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/fd.h"
-#include "base/str.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <koda/policy.h>
@@ -12,37 +12,37 @@
 
 #define FD_FOLDER "/dev/fd/"
 
-int koda_cli_read_text(int fd, struct koda_buf *text, struct koda_error *err)
+int cli_input_read(int fd, struct koda_buf *text, struct koda_error *err)
 {
 	int r = koda_fd_read_all(fd, text, err);
 
 	if (r == KODA_E_SYS && err->sys_errno == EBADF)
-		koda_cli_advise(err, "open it for reading, as 3< policy.json does for 3");
+		cli_error_advise(err, "open it for reading, as 3< policy.json does for 3");
 	return r;
 }
 
-int koda_cli_decode(const struct koda_buf *text, const char *option, const char *arg,
-		    struct koda_policy **ret_policy, struct koda_error *err)
+int cli_input_decode(const struct koda_buf *text, const char *option, const char *arg,
+		     struct koda_policy **ret_policy, struct koda_error *err)
 {
 	int r = koda_policy_parse(text->ptr, text->len, ret_policy, err);
 
 	if (r < 0)
-		koda_cli_blame(err, "%s%s%.80s", option, arg ? " " : "", arg ? arg : "");
+		cli_error_place(err, "%s%s%.80s", option, arg ? " " : "", arg ? arg : "");
 	return r;
 }
 
 static int load(int fd, const char *place, struct koda_policy **ret_policy, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)KODA_POLICY_TEXT_MAX);
-	int r = koda_cli_read_text(fd, &text, err);
+	int r = cli_input_read(fd, &text, err);
 
 	if (r == KODA_OK)
-		return koda_cli_decode(&text, place, NULL, ret_policy, err);
-	koda_cli_blame(err, "%s", place);
+		return cli_input_decode(&text, place, NULL, ret_policy, err);
+	cli_error_place(err, "%s", place);
 	return r;
 }
 
-int koda_cli_load_policy(const char *path, struct koda_policy **ret_policy, struct koda_error *err)
+int cli_input_load(const char *path, struct koda_policy **ret_policy, struct koda_error *err)
 {
 	koda_auto_fd int fd = -1;
 	uint64_t number;

@@ -2,8 +2,7 @@
 /* koda-sandbox: finds the command, runs it, and reports its failure in one line. */
 #include "cli.h"
 
-#include "base/diag.h"
-#include "base/fd.h"
+#include "base/error.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -15,17 +14,17 @@ struct command {
 
 /* clang-format off */
 static const struct command commands[] = {
-	{ "run", koda_cli_run },
-	{ "shell", koda_cli_shell },
-	{ "plan", koda_cli_plan },
-	{ "policy show", koda_cli_policy_show },
-	{ "policy compose", koda_cli_policy_compose },
-	{ "policy check", koda_cli_policy_check },
-	{ "env", koda_cli_env },
-	{ "proxy", koda_cli_proxy },
-	{ "connect", koda_cli_connect },
-	{ "doctor", koda_cli_doctor },
-	{ "completion", koda_cli_completion },
+	{ "run", cli_cmd_run },
+	{ "shell", cli_cmd_shell },
+	{ "plan", cli_cmd_plan },
+	{ "policy show", cli_cmd_policy_show },
+	{ "policy compose", cli_cmd_policy_compose },
+	{ "policy check", cli_cmd_policy_check },
+	{ "env", cli_cmd_env },
+	{ "proxy", cli_cmd_proxy },
+	{ "connect", cli_cmd_connect },
+	{ "doctor", cli_cmd_doctor },
+	{ "completion", cli_cmd_completion },
 };
 /* clang-format on */
 
@@ -61,11 +60,11 @@ static int unknown_command(const struct cli_call *group, const char *word, struc
 		const char *space = strchr(commands[i].name, ' ');
 
 		if (space && strcmp(space + 1, word) == 0)
-			return koda_cli_usage(group, err, "unknown command '%s': it is '%s'", word,
-					      commands[i].name);
+			return cli_args_fail(group, err, "unknown command '%s': it is '%s'", word,
+					     commands[i].name);
 	}
 	next_words(group->name, words, list);
-	return koda_cli_unknown(group, "command", word, list, err);
+	return cli_args_fail_unknown(group, "command", word, list, err);
 }
 
 static int print_version(struct koda_error *err)
@@ -74,7 +73,7 @@ static int print_version(struct koda_error *err)
 
 	if (koda_buf_addf(&line, CLI_PROGRAM " %s\n", koda_version()) < 0)
 		return koda_fail_nomem(err);
-	return koda_cli_print(line.ptr, line.len, err);
+	return cli_output_print(line.ptr, line.len, err);
 }
 
 /* Options ahead of the next word of a command; only the program itself has a version.
@@ -90,12 +89,12 @@ static int read_group(const struct cli_call *group, struct koda_error *err)
 	int option;
 	int r;
 
-	koda_cli_start_options();
-	r = koda_cli_next_option(group, group->name[0] ? &syntax : &program_syntax, &option, err);
+	cli_args_start();
+	r = cli_args_next(group, group->name[0] ? &syntax : &program_syntax, &option, err);
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return option == 'h' ? koda_cli_help(group->name, err) : print_version(err);
+		return option == 'h' ? cli_help_print(group->name, err) : print_version(err);
 	return 1;
 }
 
@@ -125,12 +124,12 @@ static const struct command *find_command(const char *group, const char *word)
 	return NULL;
 }
 
-/* "help COMMAND" is the same as "COMMAND --help", and takes nothing more. */
+/* Prints what "COMMAND --help" prints, for "help COMMAND" without further words. */
 static int help_for(const struct cli_call *call, const char *name, struct koda_error *err)
 {
 	if (call->argc > 1)
-		return koda_cli_usage(call, err, "unexpected argument '%.60s'", call->argv[1]);
-	return koda_cli_help(name, err);
+		return cli_args_fail(call, err, "unexpected argument '%.60s'", call->argv[1]);
+	return cli_help_print(name, err);
 }
 
 /* Takes words off argv until they are a command, and runs it. */
@@ -149,8 +148,8 @@ static int dispatch(int argc, char **argv, struct koda_error *err)
 		if (r <= 0)
 			return r;
 		if (optind >= call.argc)
-			return helping ? koda_cli_help(call.name, err)
-				       : koda_cli_usage(&call, err, "needs a command");
+			return helping ? cli_help_print(call.name, err)
+				       : cli_args_fail(&call, err, "needs a command");
 		word = call.argv[optind];
 		if (!helping && !call.name[0] && strcmp(word, "help") == 0) {
 			helping = true;
@@ -176,17 +175,17 @@ static int report(const struct koda_error *err)
 	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
 
 	if (koda_buf_addf(&line, CLI_PROGRAM ": ") < 0 ||
-	    koda_cli_add_escaped(&line, koda_span_of(err->field)) < 0 ||
+	    cli_output_escape(&line, koda_span_of(err->field)) < 0 ||
 	    koda_buf_addf(&line, err->field[0] ? ": " : "") < 0 ||
-	    koda_cli_add_escaped(&line, koda_span_of(err->message)) < 0 ||
+	    cli_output_escape(&line, koda_span_of(err->message)) < 0 ||
 	    koda_buf_addf(&line, "\n") < 0) {
 		static const char plain[] = CLI_PROGRAM ": out of memory\n";
 
-		(void)!koda_fd_write_all(STDERR_FILENO, plain, sizeof(plain) - 1, NULL);
+		cli_output_warn(plain, sizeof(plain) - 1);
 		return CLI_EXIT_FAILED;
 	}
-	/* Nobody is left to tell if this fails. */
-	(void)!koda_fd_write_all(STDERR_FILENO, line.ptr, line.len, NULL);
+	/* A failure of this cannot be reported. */
+	cli_output_warn(line.ptr, line.len);
 	return CLI_EXIT_FAILED;
 }
 

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
-#include "base/diag.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/escape.h"
 #include "base/fd.h"
-#include "base/show.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
-int koda_cli_print(const char *bytes, size_t len, struct koda_error *err)
+int cli_output_print(const char *bytes, size_t len, struct koda_error *err)
 {
 	int r = koda_fd_write_all(STDOUT_FILENO, bytes, len, err);
 
 	if (r < 0)
-		koda_cli_blame(err, "standard output");
+		cli_error_place(err, "standard output");
 	return r;
 }
 
-int koda_cli_add_escaped(struct koda_buf *out, struct koda_span text)
+/* How long a reader of standard error may take for all messages of the program. */
+#define TELL_NS 2000000000ULL
+
+/* A pipe that poll calls ready takes PIPE_BUF bytes at once. */
+void cli_output_warn(const char *bytes, size_t len)
 {
-	return koda_show_text(out, text, "");
+	static uint64_t waited;
+	uint64_t start = koda_clock_now();
+	uint64_t deadline = start + TELL_NS - (waited < TELL_NS ? waited : TELL_NS);
+
+	while (len > 0) {
+		struct pollfd polled = { .fd = STDERR_FILENO, .events = POLLOUT };
+		int ready = poll(&polled, 1, koda_clock_left_ms(deadline));
+		ssize_t n;
+
+		if (ready <= 0 && koda_clock_now() >= deadline)
+			break;
+		n = ready <= 0 ? 0 : write(STDERR_FILENO, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			break;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	waited += koda_clock_now() - start;
 }
 
-void koda_cli_blame(struct koda_error *err, const char *format, ...)
+int cli_output_escape(struct koda_buf *out, struct koda_span text)
 {
-	const struct koda_error inner = *err;
-	char place[512];
-	va_list args;
-	int len;
-
-	va_start(args, format);
-	len = vsnprintf(place, sizeof(place), format, args);
-	va_end(args);
-	if (len < 0)
-		place[0] = '\0';
-	(void)koda_fail_at(err, inner.code, 0, place, "%s", inner.message);
-	err->sys_errno = inner.sys_errno;
-	if (inner.field[0])
-		koda_error_prefix(err, "%s: ", inner.field);
-}
-
-void koda_cli_advise(struct koda_error *err, const char *advice)
-{
-	size_t used = strlen(err->message);
-	size_t room = sizeof(err->message) - used;
-	int len = snprintf(err->message + used, room, "; %s", advice);
-
-	if (len < 0 || (size_t)len >= room)
-		err->message[used] = '\0';
+	return koda_escape_text(out, text, "");
 }

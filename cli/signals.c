@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals of the runner are the command's: they are passed on while one runs. */
+/* Signals of the runner, which are forwarded to the command while one runs. */
 #include "runner.h"
 
+#include "base/clock.h"
 #include "base/macros.h"
-#include "run/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <termios.h>
 #include <unistd.h>
@@ -13,22 +14,47 @@
 /* How long a command may go on after its terminal was closed. */
 #define HANGUP_SECS 5
 
-/* What a handler needs; set while a command is waited for. */
+/* The command that handlers signal; set while it is waited for. */
 static struct koda_command *volatile running;
 
-/* As if it had never been caught; it strikes when the handler returns. */
-static void strike(int number)
+/* The signal that ends the runner once everything that it started has ended; 0: none. */
+static volatile sig_atomic_t ends_by;
+
+/* Raises the signal with its default action. In a handler it is delivered when that returns. */
+static void end_by(int number)
 {
 	const struct sigaction by_default = { .sa_handler = SIG_DFL };
 
-	if (running)
-		koda_command_suspend(running); /* the terminal is left as it was found */
 	(void)sigaction(number, &by_default, NULL);
 	(void)raise(number);
 }
 
-/* Once the command has ended a signal can only mean the runner, which may still wait for a reader
- * of its output. */
+/* Replaces standard output and error by /dev/null, so that a reader that does not read keeps
+ * nothing waiting. dup2() keeps their numbers: a poll() that begins later is for the new files. */
+static bool drop_output(void)
+{
+	int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	bool dropped = nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
+		       dup2(nothing, STDERR_FILENO) >= 0;
+
+	if (nothing >= 0)
+		(void)close(nothing);
+	return dropped;
+}
+
+/* T-99. Ends the runner by the signal, but after the proxy that it started: a proxy that outlives
+ * it would be left to a process that may never reap it. A second signal ends the runner at once. */
+static void strike(int number)
+{
+	if (running)
+		koda_command_suspend(running); /* the terminal is left as it was found */
+	if (ends_by || !drop_output())
+		end_by(number);
+	ends_by = number;
+}
+
+/* Forwards a signal. After the command has ended it ends the runner, which may still wait for a
+ * reader of its output. */
 static void pass_on(int number)
 {
 	int saved = errno;
@@ -38,7 +64,7 @@ static void pass_on(int number)
 	errno = saved;
 }
 
-/* The first of the streams that is one; -1: none is. */
+/* The last of stdin, stdout and stderr that is a terminal; -1: none is. */
 static int terminal = -1;
 
 static void find_terminal(void)
@@ -48,7 +74,8 @@ static void find_terminal(void)
 		terminal--;
 }
 
-/* A signal alone may mean something else to the command; a terminal that is gone does not. */
+/* Kills the command if its terminal is gone (EIO). The command may have handled SIGHUP otherwise.
+ */
 static void end_without_terminal(int number)
 {
 	int saved = errno;
@@ -60,8 +87,8 @@ static void end_without_terminal(int number)
 	errno = saved;
 }
 
-/* Where there is no wall time, who sits at the terminal ends what takes too long. The alarm is
- * caught only from here on, because one that comes earlier was set by whoever started us. */
+/* Forwards SIGHUP to a command without a wall time, and looks for the terminal HANGUP_SECS later.
+ * SIGALRM is caught only from here on: an earlier alarm was set by the parent process. */
 static void hang_up(int number)
 {
 	const struct sigaction action = { .sa_handler = end_without_terminal };
@@ -81,7 +108,7 @@ static void resize(int number)
 	errno = saved;
 }
 
-/* Stopped from outside: the terminal belongs to somebody else until we go on. */
+/* Gives the terminal back before the runner stops, and takes it again at SIGCONT. */
 static void stop(int number)
 {
 	int saved = errno;
@@ -95,9 +122,31 @@ static void stop(int number)
 	errno = saved;
 }
 
-void koda_cli_catch_signals(struct koda_command *command)
+static const int passed_on[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
+static sigset_t mask_before;
+static bool is_held;
+
+void cli_signals_hold(void)
 {
-	bool endless = command->deadline_ns == KODA_DEADLINE_NEVER;
+	sigset_t held;
+
+	(void)sigemptyset(&held);
+	for (size_t i = 0; i < KODA_ARRAY_LEN(passed_on); i++)
+		(void)sigaddset(&held, passed_on[i]);
+	is_held = pthread_sigmask(SIG_BLOCK, &held, &mask_before) == 0;
+}
+
+void cli_signals_release(void)
+{
+	if (is_held)
+		(void)pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+	is_held = false;
+}
+
+void cli_signals_forward(struct koda_command *command)
+{
+	/* So many seconds, over a hundred years, count as none. */
+	bool endless = koda_command_limit(command, KODA_CEILING_WALL_TIME) >= UINT32_MAX;
 	const struct {
 		int number;
 		void (*handler)(int);
@@ -119,14 +168,22 @@ void koda_cli_catch_signals(struct koda_command *command)
 		struct sigaction action = { .sa_handler = table[i].handler };
 		struct sigaction before;
 
-		/* Whoever started us has them ignored, as nohup does: so they stay. */
+		/* Ignored by the parent process, as nohup does: so they stay. */
 		if (sigaction(table[i].number, NULL, &before) < 0 || before.sa_handler == SIG_IGN)
 			continue;
 		(void)sigaction(table[i].number, &action, NULL);
 	}
+	cli_signals_release();
 }
 
-void koda_cli_release_signals(void)
+void cli_signals_stop_forwarding(void)
 {
 	running = NULL;
+}
+
+void cli_signals_end(void)
+{
+	cli_signals_release();
+	if (ends_by)
+		end_by(ends_by);
 }

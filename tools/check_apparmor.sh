@@ -6,7 +6,7 @@
 set -euo pipefail
 
 profile=$1
-lines=$(grep -cE '^profile koda-sandbox-stage2 /[^ @]+/koda-sandbox-stage2 flags=\(unconfined\) \{$' "$profile") || true
+lines=$(grep -cE '^profile koda-sandbox-stage2 "/[^"@]+/koda-sandbox-stage2" flags=\(unconfined\) \{$' "$profile") || true
 if [[ $lines -ne 1 ]] || ! grep -qx '  userns,' "$profile" || [[ $(grep -c '[{}]$' "$profile") -ne 2 ]]; then
 	echo "$profile: not a profile with user namespaces for the launcher"
 	exit 1

@@ -26,7 +26,7 @@ def problems_of(path, known):
         if match:
             names = [t[7:] for t in match.group(2).split(",") if t.startswith("clause:")]
             for name in set(names) - known:
-                yield f"{path}:{number}: '{name}' is no clause"
+                yield f"{path}:{number}: '{name}' is not a clause"
             if match.group(1) == "file":
                 in_file += len(names)
             else:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Includes point downwards.
 
-  base, then wire and policy, then plan, then run; wire knows base only; programs know them all.
+  base, then wire and policy, then plan, then run; wire knows base only. The command line is an
+  embedder: it knows include/koda and base.
 
 Checked, each with file:line: a file includes only its own layer and those below; public headers
 include only <koda/...> and the C standard library; a third-party header appears only in the file
@@ -25,21 +26,20 @@ LAYERS = {
     "src/run": ("base", "policy", "plan", "wire"),
     "libexec/bare": ("wire",),
     "libexec/stage2": ("base", "wire"),
-    "libexec/fsworker": ("base", "wire"),
     "libexec/egress": ("base", "wire", "policy"),
-    "cli": ("base", "policy", "plan", "wire", "run"),
+    "cli": ("base",),
 }
 
 THIRD_PARTY = {
     "jansson.h": r"src/policy/json\.[ch]",
     "idn2.h": r"src/policy/host\w*\.c",
     "libpsl.h": r"src/policy/host\w*\.c",
-    "seccomp.h": r"tools/gen_filter\.c|libexec/egress/filter\.c",
-    "uv.h": r"libexec/egress/(loop|resolve)\.c",
+    "seccomp.h": r"tools/gen_filter\.c|libexec/egress/io/syscall_filter\.c",
+    "uv.h": r"libexec/egress/(io/loop|route/resolver)\.c",
 }
 # Whole folders of headers.
 THIRD_PARTY_FOLDERS = {
-    "openssl/": r"libexec/egress/(ca|leaf|tls|tls_client|tls_server)\.[ch]",
+    "openssl/": r"libexec/egress/tls/(ca|mint|tls|tls_client|tls_server)\.[ch]",
 }
 
 # Written by the build, so not found in the tree.
@@ -80,6 +80,8 @@ def target_of(path, quoted, name):
         candidates = [Path("include") / name]
     else:
         candidates = [path.parent / name, Path("src") / name, Path("include") / name]
+        if path.is_relative_to("libexec"):
+            candidates.append(Path(*path.parts[:2]) / name)
     return next((c for c in candidates if (sources.ROOT / c).is_file()), None)
 
 

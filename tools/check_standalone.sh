@@ -32,9 +32,21 @@ while read -r header; do
 	try "$header" gcc "${gnu[@]}" "${flags[@]}" -x c - <<<"#include \"${header#src/}\""
 done < <(find src -name '*.h' | sort)
 
+# A program of libexec names its own headers from its own folder.
+while read -r header; do
+	program=${header#libexec/}
+	program=libexec/${program%%/*}
+	try "$header" gcc "${gnu[@]}" "${flags[@]}" "-I$program" -x c - <<<"#include \"${header#"$program"/}\""
+done < <(find libexec -name '*.h' | sort)
+
+while read -r source; do
+	program=${source#libexec/}
+	try "$source" gcc "${gnu[@]}" "${flags[@]}" "-Ilibexec/${program%%/*}" "$source"
+done < <(find libexec -name '*.c' | sort)
+
 while read -r source; do
 	try "$source" gcc "${gnu[@]}" "${flags[@]}" "$source"
-done < <(find src cli libexec -name '*.c' 2>/dev/null | sort)
+done < <(find src cli -name '*.c' | sort)
 
 ((status)) || echo 'check_standalone: ok'
 exit "$status"

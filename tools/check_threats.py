@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Ties doc/threat-model.md to the tree.
 
-A row  | T-01 | threat | defends: path | proves: path |  names a file that defends and a test that
-proves it. Both exist and mention the threat's number; and every number that the code or a test
-mentions has a row. Several paths may stand in a cell.
+An entry names the files that defend and the tests that prove it:
+
+    * **T-01** what the threat is
+      - defends: `path`, `path`
+      - proves: `path`
+
+All exist and mention the threat's number, and every number that the code or a test mentions has an
+entry.
 """
 
 import re
@@ -17,18 +22,36 @@ THREAT = re.compile(r"\bT-\d{2,}\b")
 PATH = re.compile(r"[\w./-]*\w/[\w./-]*\w\.\w+")
 
 
-def cell(cells, word):
-    """The paths of the cell that starts with word, e.g. "defends:"."""
-    for text in cells:
-        if text.replace("*", "").strip().lower().startswith(word):
+def entries(text):
+    """(line number, threat, its text as paragraphs by their "-") for each entry of the model."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        head = re.match(r"\* \*\*(T-\d{2,})\*\*", line)
+        if head:
+            found.append((number, head.group(1), [line]))
+        elif not line.startswith("  "):
+            found.append(None)  # the end of an entry
+        elif found and found[-1]:
+            parts = found[-1][2]
+            if line.startswith("  - "):
+                parts.append(line[4:])
+            else:
+                parts[-1] += " " + line.strip()
+    return [entry for entry in found if entry]
+
+
+def paths_of(parts, word):
+    """The paths of the part that starts with word, e.g. "defends:"."""
+    for text in parts:
+        if text.startswith(word + ":"):
             return PATH.findall(text)
     return []
 
 
-def check_row(number, threat, cells):
+def check_entry(number, threat, parts):
     problems = []
     for word in ("defends", "proves"):
-        paths = cell(cells, word)
+        paths = paths_of(parts, word)
         if not paths:
             problems.append(f"{MODEL}:{number}: {threat}: no '{word}: path'")
         for path in paths:
@@ -44,24 +67,19 @@ def check_row(number, threat, cells):
 def main():
     problems = []
     rows = {}
-    for number, line in enumerate(sources.read(MODEL).splitlines(), 1):
-        cells = [c.strip() for c in line.strip().strip("|").split("|")]
-        head = re.fullmatch(r"[`*\s]*(T-\d{2,})[`*\s]*", cells[0]) if "|" in line else None
-        if not head:
-            continue
-        threat = head.group(1)
+    for number, threat, parts in entries(sources.read(MODEL)):
         if threat in rows:
             problems.append(f"{MODEL}:{number}: {threat} is also in line {rows[threat]}")
         rows[threat] = number
-        problems += check_row(number, threat, cells[1:])
+        problems += check_entry(number, threat, parts)
     if not rows:
-        problems.append(f"{MODEL}:1: no row '| T-nn | threat | defends: path | proves: path |'")
+        problems.append(f"{MODEL}:1: no entry '* **T-nn** threat' with 'defends:' and 'proves:'")
     for path in sources.files(".c", ".h", ".bats", ".py",
                               folders=("include", "src", "libexec", "cli", "tests")):
         for number, line in enumerate(sources.read(path).splitlines(), 1):
             for threat in THREAT.findall(line):
                 if threat not in rows:
-                    problems.append(f"{path}:{number}: {threat} has no row in {MODEL}")
+                    problems.append(f"{path}:{number}: {threat} has no entry in {MODEL}")
     print("\n".join(problems) or f"check_threats: ok, {len(rows)} threats")
     return 1 if problems else 0
 

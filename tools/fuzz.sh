@@ -6,16 +6,17 @@
 # Usage: tools/fuzz.sh [TARGET...]
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."
+. tools/build_dir.bash
 
 seconds=${FUZZ_SECONDS:-20}
-build='build-fuzz'
+build=${BUILD:-build}-fuzz
 budget=("-max_total_time=$seconds")
 # To libFuzzer, no seconds means for ever.
 ((seconds)) || budget=(-runs=0)
 
-[[ -f $build/build.ninja ]] || CC=clang meson setup "$build" \
+CC=clang build_dir_configure "$build" \
 	-Dfuzz=true -Dtests=false -Dstatic_cli=false -Db_sanitize=address,undefined -Db_lundef=false
-ninja -C "$build"
+build_dir_make "$build" all
 
 targets=("$@")
 if ((!${#targets[@]})); then

@@ -11,6 +11,7 @@ What is read from a section 1 page:
 NAME       "koda-sandbox-env - summary"
 SYNOPSIS   one usage per line (ended by "++"); the bold words at the front are the command
 COMMANDS   a definition list; on the main page it gives every command its one-line summary
+CLAUSES    of doctor's page: the table below "## Clauses of containment" has what CLAUSE can be
 OPTIONS    a definition list; entries below "## Options of A and B" belong to those commands,
            entries ahead of any such heading to every command of the page
 
@@ -30,7 +31,7 @@ KINDS = {
     "DIR": "dir", "FILE": "file", "PATH": "file", "PARENT": "file", "CHILD": "file",
     "TARGET": "file", "ARG": "file", "PROGRAM": "command", "COMMAND": "none",
     "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none", "HOST": "none",
-    "PORT": "none", "WHERE": "none", "CLAUSE": "none",
+    "PORT": "none", "WHERE": "none", "CLAUSE": "clause",
 }
 
 
@@ -214,10 +215,25 @@ def read_page(path):
     return page, commands, entries
 
 
+def read_clauses(path):
+    """The first column of the table of clauses; none on a page that has no such table."""
+    text = path.read_text(encoding="utf-8")
+    _, _, table = text.partition("\n## Clauses of containment\n")
+    return re.findall(r"^\|  (\w+)$", table.partition("\n## ")[0], re.M)
+
+
+def offer_clauses(commands, clauses):
+    for command in commands:
+        for option in command.options:
+            if option.value and option.value.kind == "clause":
+                option.value = Value(option.value.text, clauses, "choice")
+
+
 def read_pages(paths):
     """All commands, the program itself first, then in the order of the main page."""
-    commands, summaries = [], []
+    commands, summaries, clauses = [], [], []
     for path in map(Path, paths):
+        clauses += read_clauses(path)
         page, found, entries = read_page(path)
         commands += found
         if page == PROGRAM:
@@ -226,6 +242,9 @@ def read_pages(paths):
         for command in found:
             command.more = next((about for term, about in entries
                                  if command.path and term == command.path[-1]), "")
+    if not clauses:
+        raise PageError("no page has a table of clauses")
+    offer_clauses(commands, clauses)
     order = {}
     for command in commands:
         for i, (term, about) in enumerate(summaries):
@@ -358,6 +377,10 @@ def steps(commands):
     return [(before, word, about) for (before, word), about in out.items()]
 
 
+# "help COMMAND" is no command of its own; shells offer it as one.
+HELP = "Print the help of a command"
+
+
 def taking_names(commands):
     """Options that take an argument."""
     return sorted({n for c in commands for o in c.options if o.value for n in o.names})
@@ -390,6 +413,9 @@ def bash_operands(commands):
     for before, word, _ in steps(commands):
         words.setdefault(before, []).append(word)
     for before, offered in words.items():
+        arms.append(f"\t{quote('help ' + before + ' 0')}) "
+                    f"_koda_sandbox_words {' '.join(offered)} ;;")
+        offered = offered if before else offered + ["help"]
         arms.append(f"\t{quote(before + ' 0')}) _koda_sandbox_words {' '.join(offered)} ;;")
     for command in commands[1:]:
         for i, value in enumerate(command.operands):
@@ -420,6 +446,7 @@ def bash(commands):
         '\tmapfile -t COMPREPLY < <(compgen "$1" -- "$cur")', "}", "",
         "_koda_sandbox()", "{",
         "\tlocal cur=${COMP_WORDS[COMP_CWORD]} command='' option='' ended='' operands=0 i word",
+        "\tlocal helping=''",
         "\tCOMPREPLY=()",
         "\tfor ((i = 1; i < COMP_CWORD; i++)); do",
         "\t\tword=${COMP_WORDS[i]}",
@@ -435,6 +462,9 @@ def bash(commands):
         "\t\t\tcase $word in",
         "\t\t\t" + "|".join(taking) + ") option=$word ;;",
         "\t\t\tesac",
+        "\t\t\tcontinue",
+        "\t\telif [[ -z $helping$command && $operands -eq 0 && $word == help ]]; then",
+        "\t\t\thelping='help '",
         "\t\t\tcontinue",
         "\t\tfi",
         '\t\tcase "$command:$word" in',
@@ -452,13 +482,13 @@ def bash(commands):
         "\tcase $command in # words after a program are its own",
         "\t" + "|".join(map(quote, starters)) + ") ((operands)) && ended=1 ;;",
         "\tesac",
-        "\tif [[ -z $ended && $cur == -* ]]; then",
+        "\tif [[ -z $ended && -z $helping && $cur == -* ]]; then",
         "\t\tcase $command in",
         *offers,
         "\t\tesac",
         "\t\treturn",
         "\tfi",
-        '\tcase "$command $operands" in',
+        '\tcase "$helping$command $operands" in',
         *bash_operands(commands),
         "\tesac",
         "}", "",
@@ -496,16 +526,35 @@ def zsh_specs(command):
     return specs
 
 
+def zsh_words(before, commands):
+    return [(w, a.replace(":", r"\:")) for b, w, a in steps(commands) if b == before]
+
+
+def zsh_list(words):
+    return ["\tcommands=(", *[f"\t\t{quote(w + ':' + a)}" for w, a in words], "\t)"]
+
+
+def zsh_help(name, commands):
+    """The function for help: a command's words, and nothing behind them."""
+    out = [f"{name}_help()", "{", "\tlocal curcontext=$curcontext state line",
+           "\tlocal -a commands", *zsh_list(zsh_words("", commands)),
+           "\t_arguments -C -S '1:command:->command' '2:command:->second'",
+           "\tcase $state in", "\tcommand) _describe command commands ;;", "\tsecond)",
+           "\t\tcommands=()", "\t\tcase $line[1] in"]
+    for group in groups(commands):
+        inner = " ".join(quote(w + ":" + a) for w, a in zsh_words(group, commands))
+        out.append(f"\t\t{group}) commands=({inner}) ;;")
+    return out + ["\t\tesac", "\t\t_describe command commands ;;", "\tesac", "}", ""]
+
+
 def zsh_function(name, specs, before, commands):
     """A function for the program or a group: offers the next word, then hands on."""
-    words = [(w, a.replace(":", r"\:")) for b, w, a in steps(commands) if b == before]
+    words = zsh_words(before, commands) + ([] if before else [("help", HELP)])
     return [
         f"{name}()", "{",
         "\tlocal curcontext=$curcontext state line",
         "\tlocal -a commands",
-        "\tcommands=(",
-        *[f"\t\t{quote(w + ':' + a)}" for w, a in words],
-        "\t)",
+        *zsh_list(words),
         "\t_arguments -C -S " + " ".join(specs) + " '1:command:->command' '*::argument:->rest'",
         "\tcase $state in",
         "\tcommand) _describe command commands ;;",
@@ -530,6 +579,7 @@ def zsh(commands):
         wanted = [o for o in member.options if "--help" in o.names]
         specs = zsh_specs(Command((group,), "", "", [], [], wanted))
         out += zsh_function(f"{name}_{group}", specs, group, commands)
+    out += zsh_help(name, commands)
     out += zsh_function(name, zsh_specs(commands[0]), "", commands)
     out += ["# Loaded from fpath this file is the function's body; otherwise it is sourced.",
             f"if [[ $funcstack[1] == {name} ]]; then", f'\t{name} "$@"',
@@ -588,8 +638,10 @@ def fish(commands):
            "\ttest (math (count $words) - (count $want)) -eq $count",
            "end", "", f"complete -c {PROGRAM} -f"]
     for before, word, about in steps(commands):
-        here = quote(f"__koda_sandbox_at 0 {before}".strip())
-        out.append(f"complete -c {PROGRAM} -n {here} -a {word} -d {quote(about)}")
+        for prefix in ("", "help "):
+            here = quote(f"__koda_sandbox_at 0 {prefix}{before}".strip())
+            out.append(f"complete -c {PROGRAM} -n {here} -a {word} -d {quote(about)}")
+    out.append(f"complete -c {PROGRAM} -n '__koda_sandbox_at 0' -a help -d {quote(HELP)}")
     for command in commands:
         out += fish_lines(command)
     return "\n".join(out) + "\n"

@@ -4,8 +4,9 @@
 # those that fail, and closes with "N passed, N failed".
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."
+. tools/build_dir.bash
 
-build='build-clang'
+build=${BUILD:-build}-clang
 jobs=$(nproc)
 output=$(mktemp)
 trap 'rm -f -- "$output"' EXIT
@@ -33,7 +34,7 @@ mapfile -t bats_files < <(find tests -name '*.bats' | sort)
 
 # clang warns about other things than gcc; the analysers need its compile commands anyway.
 clang_build() {
-	[[ -f $build/build.ninja ]] || CC=clang meson setup "$build" -Dwerror=true
+	CC=clang build_dir_configure "$build" -Dwerror=true || return
 	ninja -C "$build"
 }
 
@@ -46,7 +47,7 @@ check_c() {
 	cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
 		--suppress=memleak --suppress=resourceLeak --suppress=readdirCalled --suppress=missingIncludeSystem \
 		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' '-DKODA_PROFILE_DIR=""' \
-		-I include -I src -I "$build/cli" -I "$build/src" "${product[@]}"
+		-I include -I src -I libexec/stage2 -I libexec/egress -I "$build/cli" -I "$build/src" "${product[@]}"
 }
 
 check_shell() {
@@ -65,9 +66,10 @@ step clang-tidy tidy
 step cppcheck check_c
 step shellcheck check_shell
 step codespell spelling
-for gate in clauses layers sizes parse_sites threats wired words; do
+for gate in clauses layers sizes parse_sites prose threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
+step calls python3 tools/check_calls.py "$build"
 step apparmor tools/check_apparmor.sh "$build/data/koda-sandbox-stage2"
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"
 step standalone tools/check_standalone.sh "$build/cli" "$build/src"

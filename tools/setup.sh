@@ -1,29 +1,53 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that building, testing and checking need. When all of them are
-# there it does nothing: no network, no privileges.
+# Installs the Debian packages of the named groups that are missing. When none is missing it does
+# nothing: no network, no privileges.
+# Usage: tools/setup.sh GROUP|PACKAGE...
 set -euo pipefail
 
-packages=(
-	# compilers and build
-	gcc libc6-dev clang libclang-rt-dev llvm meson ninja-build pkgconf python3 git
-	# libraries; libunistring is there for the static programs
-	libjansson-dev libidn2-dev libpsl-dev libunistring-dev libseccomp-dev libuv1-dev
-	# TLS of the proxy
-	libssl-dev
-	# the launcher: a C library that starts fast, and the kernel's headers
-	musl-tools linux-libc-dev
-	# manual, tests
-	scdoc libcmocka-dev bats libhttp-parser-dev
-	# clients of the proxy, and what they need; golang-go and openssh-server are tried if they are there
-	curl wget openssl openssh-client python3-httpx python3-requests
-	# what make bench compares with; squid too, where it is
-	bubblewrap nginx tinyproxy-bin
-	# make lint, and a test of the profile
-	clang-format clang-tidy cppcheck shellcheck codespell apparmor
+# One row for each reason: group, reason, packages.
+table=(
+	'build | C compiler                               | gcc libc6-dev'
+	'build | build system                             | meson ninja-build pkgconf python3'
+	'build | JSON, names of hosts; libunistring is for the static program | libjansson-dev libidn2-dev libpsl-dev libunistring-dev'
+	'build | the egress proxy: event loop, TLS        | libuv1-dev libssl-dev'
+	'build | system-call filters                      | libseccomp-dev'
+	'build | the launcher: a C library that starts fast, kernel headers | musl-tools linux-libc-dev'
+	'build | manual pages                             | scdoc'
+	'run   | a client of the proxy in the tour        | curl ca-certificates'
+	'test  | test frameworks                          | libcmocka-dev bats'
+	'test  | gates that compile as C++, or twice      | clang'
+	'test  | projects of the tests are repositories   | git'
+	'test  | the second backend                       | bubblewrap'
+	'test  | a second opinion on HTTP                 | libhttp-parser-dev'
+	'test  | clients of the proxy                     | curl wget openssl openssh-client python3-httpx python3-requests'
+	'test  | parser of the AppArmor profile           | apparmor'
+	'lint  | formatter, static analysers              | clang-format clang-tidy cppcheck'
+	'lint  | shell scripts, spelling                  | shellcheck codespell'
+	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'
+	'bench | proxies to compare with; squid too, where it is | nginx tinyproxy-bin'
+	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
+	'ci    | clients of the proxy that are tried where they are | golang-go nodejs openssh-server'
 )
-# More that only some tests use: an ssh server, a large compiler.
-packages+=("$@")
+
+packages=()
+for wanted in "$@"; do
+	found=0
+	for row in "${table[@]}"; do
+		IFS='|' read -r group _ names <<<"$row"
+		[[ ${group// /} == "$wanted" ]] || continue
+		found=1
+		read -r -a names <<<"$names"
+		packages+=("${names[@]}")
+	done
+	((found)) || packages+=("$wanted")
+done
+if ((!${#packages[@]})); then
+	echo 'usage: tools/setup.sh GROUP|PACKAGE...; the groups are:' >&2
+	printf '%s\n' "${table[@]}" >&2
+	exit 1
+fi
+mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "setup: not a Debian system; going on without a check for: ${packages[*]}" >&2
@@ -48,7 +72,14 @@ if [[ $EUID -ne 0 ]]; then
 	as_root=(sudo)
 fi
 
+# apt's own output is long; it is shown if apt fails.
+log=$(mktemp)
+trap 'rm -f -- "$log"' EXIT
 echo "setup: installing ${missing[*]}"
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-	apt-get install -q -y --no-install-recommends "${missing[@]}"
+if ! "${as_root[@]}" apt-get update -q >"$log" 2>&1 ||
+	! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -q -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+	cat -- "$log" >&2
+	echo "setup: apt-get could not install ${missing[*]}" >&2
+	exit 1
+fi

@@ -1,13 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the tests of a build directory and closes with "N passed, N failed", counted over single
-# test cases. Further arguments go to `meson test`.
+# test cases. Turns the tests on where only the product was built. Further arguments go to `meson
+# test`.
 # Usage: tools/test.sh BUILDDIR [MESON-TEST-ARGUMENT...]
 set -euo pipefail
 
 here=$(dirname -- "$0")
 build=$1
 shift
+# shellcheck source=tools/build_dir.bash
+. "$here/build_dir.bash"
+build_dir_want_tests "$build"
 
 log=$build/meson-logs/testlog.json
 rm -f -- "$log"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a policy asks for, clause by clause, and what this machine makes of it. A sandbox whose
- * backend cannot hold a clause says so, before anything runs.
+ * The clauses of a policy, and how this machine enforces each of them. A sandbox whose backend
+ * cannot enforce a clause says so before anything runs.
  */
 #ifndef KODA_CLAUSE_H
 #define KODA_CLAUSE_H
@@ -47,34 +47,33 @@ enum koda_clause {
 	KODA_CLAUSE_COUNT
 };
 
-/* How a clause is held. */
-enum koda_grip {
-	KODA_GRIP_REFUSED = 0, /* not at all */
-	KODA_GRIP_EMULATED,    /* by watching, or only in part */
-	KODA_GRIP_ENFORCED     /* by the kernel */
+/* How a clause is enforced. */
+enum koda_enforcement {
+	KODA_ENFORCEMENT_REFUSED = 0, /* not at all */
+	KODA_ENFORCEMENT_EMULATED,    /* by watching, or only in part */
+	KODA_ENFORCEMENT_ENFORCED     /* by the kernel */
 };
 
 struct koda_finding {
-	enum koda_grip grip;
+	enum koda_enforcement enforcement;
 	const char *why;    /* static; "" if there is nothing to say */
 	const char *remedy; /* static; what would make it better, or "" */
 };
 
-/* One finding per clause. Later releases may have more of those, and of older ones nobody looks at
- * the rest. */
+/* One finding per clause. Entries at and above KODA_CLAUSE_COUNT are unused. */
 #define KODA_CLAUSE_MAX 64
 struct koda_findings {
-	struct koda_finding of[KODA_CLAUSE_MAX];
+	struct koda_finding clause[KODA_CLAUSE_MAX];
 };
 
-/* "write_outside" and so on; never NULL. */
+/* Returns "write_outside" and so on; never NULL. */
 KODA_API const char *koda_clause_name(enum koda_clause clause);
-/* The clause of that name. Fails: INVALID. */
+/* Reads the name of a clause. Fails: INVALID. */
 KODA_API KODA_CHECK int koda_clause_parse(const char *text, enum koda_clause *ret_clause,
 					  struct koda_error *err);
-/* "enforced", "emulated", "refused". */
-KODA_API const char *koda_grip_name(enum koda_grip grip);
-/* Is it part of the containment, and not a mere limit? */
+/* Returns "enforced", "emulated" or "refused". */
+KODA_API const char *koda_enforcement_name(enum koda_enforcement enforcement);
+/* Returns whether the clause is part of the containment, and not only a limit. */
 KODA_API bool koda_clause_contains(enum koda_clause clause);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine can enforce: every backend is tried, and every clause judged. */
+/* What this machine can enforce, found out by trying every backend. */
 #ifndef KODA_DOCTOR_H
 #define KODA_DOCTOR_H
 
@@ -16,7 +16,7 @@ extern "C" {
 
 struct koda_backend_state {
 	const char *name;      /* static */
-	bool usable;           /* a command really ran in it */
+	bool usable;           /* a command ran in it */
 	struct koda_error why; /* if not: what failed */
 	struct koda_findings findings;
 };
@@ -27,13 +27,13 @@ struct koda_diagnosis {
 	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the best first */
 };
 
-/* Runs a command that does nothing in an empty directory of its own, which is removed again.
- * host_env as in struct koda_sandbox_options. A backend that does not work is a result, not a
- * failure. Fails: SYS if there is no place to try it in, NOMEM. */
+/* Runs true in each backend, in an empty directory that is made for it and removed again. host_env
+ * as in struct koda_sandbox_options. A backend that does not work is a result, not a failure.
+ * Fails: SYS if no directory can be made, NOMEM. */
 KODA_API KODA_CHECK int koda_diagnose(const char *const *host_env,
 				      struct koda_diagnosis *ret_diagnosis, struct koda_error *err);
-/* Does the first backend that works, which is the one that auto takes, enforce every containment
- * clause? */
+/* Returns whether the first backend that works, which KODA_BACKEND_AUTO takes, enforces every
+ * containment clause. */
 KODA_API bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis);
 
 #ifdef __cplusplus

@@ -27,13 +27,19 @@ struct koda_env_request {
 	const char *cwd;         /* working directory inside */
 	bool network;            /* the egress proxy is there */
 	bool ca_bundle;          /* TLS is terminated with the CA bundle */
+	bool no_sandbox;         /* the host's temporary directory, and nothing says "sandbox" */
 	const char *scratch;     /* temporary directory, with the CA bundle in it; NULL: /tmp, and
 				  * the bundle is at KODA_CA_BUNDLE_INSIDE */
 	const void *reserved[4]; /* for later releases; NULL */
 };
 
-/* *ret_env is NULL-terminated and sorted by name, owned by the caller (koda_env_free).
- * Fails: INVALID, NOMEM. */
+/* Makes up the path of a temporary directory below the host's /tmp, as a command gets it that has
+ * no /tmp of its own (KODA_BACKEND_LANDLOCK); for .scratch. The directory is not made. Owned by the
+ * caller (free). Fails: SYS, NOMEM. */
+KODA_API KODA_CHECK int koda_scratch_name(char **ret_path, struct koda_error *err);
+
+/* Builds the environment. *ret_env is NULL-terminated and sorted by name, owned by the caller
+ * (koda_env_free). Fails: INVALID, NOMEM. */
 KODA_API KODA_CHECK int koda_env_build(const struct koda_env_request *request, char ***ret_env,
 				       struct koda_error *err);
 KODA_API void koda_env_free(char **env);

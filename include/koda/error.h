@@ -41,16 +41,16 @@ enum koda_code {
 };
 
 struct koda_error {
-	int code;          /* enum koda_code, the same value that was returned */
+	int code;          /* enum koda_code, the value that was returned */
 	int sys_errno;     /* 0 if no system call was involved */
 	char field[96];    /* JSON pointer, line:column, option or path that is wrong; may be "" */
 	char message[256]; /* one sentence without newline, control bytes escaped */
 };
 
-/* "POLICY" for KODA_E_POLICY and so on; never NULL. */
+/* Returns "POLICY" for KODA_E_POLICY and so on; never NULL. */
 KODA_API const char *koda_code_name(int code);
 
-/* The library's version, "MAJOR.MINOR.PATCH". */
+/* Returns the library's version, "MAJOR.MINOR.PATCH". */
 KODA_API const char *koda_version(void);
 
 #ifdef __cplusplus

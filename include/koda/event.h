@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens in a sandbox, told while it happens. Events are handed to a callback; everything in
- * them is borrowed for the call.
+ * What happens in a sandbox, reported while it happens. Events are handed to a callback; everything
+ * in them is borrowed for the call.
  */
 #ifndef KODA_EVENT_H
 #define KODA_EVENT_H
@@ -20,7 +20,8 @@ enum koda_event_type {
 	KODA_EVENT_VIOLATION,
 	KODA_EVENT_EGRESS,
 	KODA_EVENT_LIMIT,
-	KODA_EVENT_EXIT
+	KODA_EVENT_EXIT,
+	KODA_EVENT_LEFT_BEHIND
 };
 
 /* What was tried: enumerator, name in JSON, name in the text for people and models. */
@@ -38,7 +39,7 @@ enum koda_violation {
 	KODA_VIOLATION_COUNT
 };
 
-/* Who noticed. */
+/* Where a denial was noticed. */
 #define KODA_SOURCES(X)                                                                            \
 	X(KERNEL, "kernel")                                                                        \
 	X(PROXY, "proxy")                                                                          \
@@ -59,7 +60,8 @@ enum koda_source {
 	X(MEMORY, "memory")                                                                        \
 	X(PROCESSES, "processes")                                                                  \
 	X(CPU_TIME, "cpu_time")                                                                    \
-	X(FILE_SIZE, "file_size")
+	X(FILE_SIZE, "file_size")                                                                  \
+	X(REPOSITORIES, "repositories") /* beyond it, git directories are read-only as a whole */
 
 enum koda_ceiling {
 #define KODA_CEILING_ENUM(name, text) KODA_CEILING_##name,
@@ -83,10 +85,29 @@ enum koda_reason {
 	KODA_REASON_COUNT
 };
 
+/* Files of a command that host tools obey, in a directory that existed before it. */
+#define KODA_LEFTS(X)                                                                              \
+	X(GIT_DIR, "git_dir")                                                                      \
+	X(GIT_FILE, "git_file")         /* a .git that leads to another directory */               \
+	X(BARE_GIT_DIR, "bare_git_dir") /* a directory that is a git directory itself */           \
+	X(GITLINK, "gitlink")           /* the index of a known repository leads there */          \
+	X(HG_DIR, "hg_dir")                                                                        \
+	X(UNSEEN, "git_dir") /* a directory that could not be read: there may be one in it */
+
+enum koda_left {
+#define KODA_LEFT_ENUM(name, text) KODA_LEFT_##name,
+	KODA_LEFTS(KODA_LEFT_ENUM)
+#undef KODA_LEFT_ENUM
+	KODA_LEFT_COUNT
+};
+
 struct koda_event_start {
 	const char *backend;
 	enum koda_trust trust;
 	const struct koda_findings *findings;
+	const uint64_t *limits; /* KODA_CEILING_COUNT of them; UINT64_MAX: none */
+	const char *tls; /* with net.mitm "terminated", or "opaque" if its bundle has no key; else
+			    NULL */
 };
 
 struct koda_event_violation {
@@ -109,12 +130,19 @@ struct koda_event_egress {
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	double ms;
-	uint64_t dropped; /* events like this one that were lost before it, for nobody read them */
+	uint64_t dropped;     /* egress events that were lost before this one: they were not read */
+	const char *tls_name; /* NULL: host is what TLS names, or it names none */
 };
 
 struct koda_event_limit {
 	enum koda_ceiling which;
-	uint64_t value; /* what the limit is: seconds, bytes or processes */
+	uint64_t value; /* what the limit is: seconds, bytes, processes or repositories */
+};
+
+struct koda_event_left_behind {
+	const char *path; /* absolute; any bytes */
+	enum koda_left what;
+	uint64_t more; /* with the last event: how many were found beyond those reported */
 };
 
 struct koda_event_exit {
@@ -133,13 +161,18 @@ struct koda_event {
 		struct koda_event_egress egress;
 		struct koda_event_limit limit;
 		struct koda_event_exit exit;
-	} of;
+		struct koda_event_left_behind left_behind;
+	} data;
 };
 
-/* Called from the thread that starts the command or waits for it; must not call back into them. */
+/* Called from the thread that starts the command, waits for it or frees it; must not call these
+ * functions. Every KODA_EVENT_START is followed by exactly one KODA_EVENT_EXIT of its command,
+ * which is its last event, also if the command is freed while it runs. A koda_sandbox_start that
+ * fails reports no event. */
 typedef void koda_event_fn(void *ctx, const struct koda_event *event);
 
-/* The event as one line of JSON with its newline; owned by the caller (free). Fails: NOMEM. */
+/* Returns the event as one line of JSON with its newline; owned by the caller (free). Fails: NOMEM.
+ */
 KODA_API KODA_CHECK int koda_event_json(const struct koda_event *event, char **ret_line,
 					struct koda_error *err);
 

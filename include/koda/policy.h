@@ -63,7 +63,7 @@ enum koda_ask {
 	KODA_ASK_AUTO        /* runs */
 };
 
-/* The default policy: empty lists, allow_write unset, no limits, depth 3, ask auto. Owned by
+/* Makes the default policy: empty lists, allow_write unset, no limits, depth 3, ask auto. Owned by
  * the caller. Fails: NOMEM. */
 KODA_API KODA_CHECK int koda_policy_new(struct koda_policy **ret_policy, struct koda_error *err);
 KODA_API KODA_CHECK int koda_policy_copy(const struct koda_policy *policy,
@@ -75,18 +75,19 @@ KODA_API void koda_policy_free(struct koda_policy *policy);
  * on are errors that name the place in err->field. Fails: POLICY, LIMIT, NOMEM. */
 KODA_API KODA_CHECK int koda_policy_parse(const char *text, size_t len,
 					  struct koda_policy **ret_policy, struct koda_error *err);
-/* The canonical JSON text: every field, fixed order, two-space indent, final newline. *ret_text
- * is NUL-terminated, owned by the caller (free). Fails: NOMEM. */
+/* Returns the canonical JSON text: every field, null where nothing was stated, fixed order,
+ * two-space indent, final newline. Decoded, it composes as the policy does. *ret_text is
+ * NUL-terminated, owned by the caller (free). Fails: NOMEM. */
 KODA_API KODA_CHECK int koda_policy_emit(const struct koda_policy *policy, char **ret_text,
 					 struct koda_error *err);
 
-/* Field by field (an unstated flag equals a false one); the order inside a list counts. Equal
- * policies have equal hashes; equal hashes prove nothing (anyone can look for collisions), so
- * compare as well. */
+/* Compares field by field (an unstated flag equals a false one); the order inside a list counts.
+ * Equal policies have equal hashes. Equal hashes prove nothing, because collisions can be
+ * constructed: compare as well. */
 KODA_API bool koda_policy_equal(const struct koda_policy *a, const struct koda_policy *b);
 KODA_API uint64_t koda_policy_hash(const struct koda_policy *policy);
 
-/* The meet: what the result allows, parent and child both allow. A parent stands for what it
+/* Makes the meet: the result allows what parent and child both allow. A parent stands for what it
  * states and for the defaults of what it does not; a child only for what it states, so the default
  * policy as a child changes nothing. Fails: NOMEM. */
 KODA_API KODA_CHECK int koda_policy_compose(const struct koda_policy *parent,
@@ -99,7 +100,7 @@ KODA_API KODA_CHECK int koda_policy_compose(const struct koda_policy *parent,
 KODA_API KODA_CHECK int koda_policy_add(struct koda_policy *policy, enum koda_list list,
 					const char *entry, size_t len, struct koda_error *err);
 KODA_API size_t koda_policy_count(const struct koda_policy *policy, enum koda_list list);
-/* Entry i, NUL-terminated, borrowed until the policy changes; {NULL, 0} past the end. */
+/* Returns entry i, NUL-terminated, borrowed until the policy changes; {NULL, 0} past the end. */
 KODA_API struct koda_span koda_policy_get(const struct koda_policy *policy, enum koda_list list,
 					  size_t i);
 
@@ -112,7 +113,7 @@ KODA_API void koda_policy_state_allow_write(struct koda_policy *policy, bool sta
 KODA_API bool koda_policy_flag(const struct koda_policy *policy, enum koda_flag flag);
 KODA_API void koda_policy_set_flag(struct koda_policy *policy, enum koda_flag flag, bool value);
 
-/* True and *ret_value if the limit is stated. */
+/* Returns true and *ret_value if the limit is stated. */
 KODA_API bool koda_policy_limit(const struct koda_policy *policy, enum koda_limit limit,
 				uint64_t *ret_value);
 /* Fails: LIMIT above KODA_LIMIT_MAX. */
@@ -120,13 +121,20 @@ KODA_API KODA_CHECK int koda_policy_set_limit(struct koda_policy *policy, enum k
 					      uint64_t value, struct koda_error *err);
 KODA_API void koda_policy_unset_limit(struct koda_policy *policy, enum koda_limit limit);
 
+/* Returns how many levels down repositories are searched for: what the policy states, but at least
+ * KODA_SEARCH_DEPTH_MIN and at most KODA_SEARCH_DEPTH_MAX. */
+#define KODA_SEARCH_DEPTH_MIN 8
+#define KODA_SEARCH_DEPTH_MAX 40
 KODA_API uint8_t koda_policy_search_depth(const struct koda_policy *policy);
+/* Returns the depth as the policy states it, which may be outside of those bounds; 3 if it states
+ * none. */
+KODA_API uint8_t koda_policy_stated_search_depth(const struct koda_policy *policy);
 KODA_API void koda_policy_set_search_depth(struct koda_policy *policy, uint8_t depth);
 
 KODA_API enum koda_ask koda_policy_ask(const struct koda_policy *policy);
 KODA_API void koda_policy_set_ask(struct koda_policy *policy, enum koda_ask ask);
 
-/* TLS termination: the CA bundle's path, or {NULL, 0} without "mitm". */
+/* Returns the path of the CA bundle for TLS termination, or {NULL, 0} without "mitm". */
 KODA_API struct koda_span koda_policy_ca_bundle(const struct koda_policy *policy);
 KODA_API KODA_CHECK int koda_policy_set_ca_bundle(struct koda_policy *policy, const char *path,
 						  size_t len, struct koda_error *err);
@@ -138,7 +146,7 @@ KODA_API void koda_policy_get_socket_map(const struct koda_policy *policy, size_
 					 struct koda_span *ret_domain,
 					 struct koda_span *ret_socket_path);
 
-/* False if denied_domains holds "*": the command gets no network at all. */
+/* Returns false if denied_domains holds "*": the command gets no network at all. */
 KODA_API bool koda_policy_has_network(const struct koda_policy *policy);
 
 #ifdef __cplusplus

@@ -40,7 +40,7 @@ enum koda_answer {
 /* What decided: enumerator, name as printed. */
 #define KODA_WHYS(X)                                                                               \
 	X(INVALID, "invalid") /* not a path, not a host */                                         \
-	X(DEFAULT, "default") /* no rule speaks of it */                                           \
+	X(DEFAULT, "default") /* no rule covers it */                                              \
 	X(DENY_READ, "fs.deny_read")                                                               \
 	X(READ_HOLE, "fs.allow_read_within_deny")                                                  \
 	X(ALLOW_WRITE, "fs.allow_write")                                                           \
@@ -57,7 +57,9 @@ enum koda_answer {
 	X(GIT_DIR, "project.git_dir")       /* where a writable project's .git file leads */       \
 	X(CACHE, "cache.copy_on_write")     /* a package cache: what is written stays inside */    \
 	X(OTHER_NAME, "floor.other_name")   /* of something protected: link, hard link, mount */   \
-	X(HIDDEN_NAME, "floor.hidden_name") /* the same of something hidden, and what may be */
+	X(HIDDEN_NAME, "floor.hidden_name") /* of something that is, or may be, hidden */          \
+	X(OWN_POLICY, "floor.own_policy")   /* where a person keeps policies for koda-sandbox */   \
+	X(KERNEL_HIDDEN, "floor.kernel_hidden") /* what the kernel tells of the host */
 
 enum koda_why {
 #define KODA_WHY_ENUM(name, text) KODA_WHY_##name,
@@ -73,24 +75,25 @@ struct koda_verdict {
 		rule; /* the deciding rule's text, borrowed from the rule set; may be empty */
 };
 
-/* Facts about the machine and the project. All borrowed for the call; NULL means unknown, and
- * what depends on it is left out. Paths are absolute. */
+/* Facts about the machine and the project. All borrowed for the call; NULL means unknown, and rules
+ * that depend on it are left out. Paths are absolute. koda_project_place fills it in. */
 struct koda_place {
-	const char *root;             /* project root */
-	const char *home;             /* $HOME */
-	const char *config_home;      /* $XDG_CONFIG_HOME; NULL: home/.config */
-	const char *state_home;       /* $XDG_STATE_HOME; NULL: home/.local/state */
-	const char *runtime_dir;      /* $XDG_RUNTIME_DIR */
-	const char *const *exec_dirs; /* PATH directories and our helpers', NULL-terminated */
-	const char *const *git_dirs;  /* repositories' git directories besides root/.git */
-	const char *const *git_files; /* .git pointer files (worktrees, submodules) */
-	const char *const *absent; /* directories that would hold a protected name, if they existed;
-				    * each is reserved as a whole */
-	const char *const *guarded; /* where links among the protected names lead: not writable */
-	const char *const *hidden;  /* the same for what is hidden: not readable either */
+	const char *root;                /* project root */
+	const char *home;                /* $HOME */
+	const char *config_home;         /* $XDG_CONFIG_HOME; NULL: home/.config */
+	const char *state_home;          /* $XDG_STATE_HOME; NULL: home/.local/state */
+	const char *runtime_dir;         /* $XDG_RUNTIME_DIR */
+	const char *const *exec_dirs;    /* PATH directories and our helpers', NULL-terminated */
+	const char *const *git_dirs;     /* repositories' git directories besides root/.git */
+	const char *const *git_files;    /* .git pointer files (worktrees, submodules) */
+	const char *const *missing_dirs; /* directories that would hold a protected name, if they
+					  * existed; each is reserved as a whole */
+	const char *const
+		*readonly_aliases; /* where links among the protected names lead: not writable */
+	const char *const *hidden; /* where links to hidden files lead: not readable either */
 	/* Directories that root/.git, a pointer file, leads to and that are known to be this
 	 * project's: writable if the root is, but for the protected names in them. */
-	const char *const *git_open;
+	const char *const *own_git_dirs;
 	const char *const *caches; /* package caches that exist */
 	const void *reserved[4];   /* for later releases; NULL */
 };
@@ -100,6 +103,12 @@ struct koda_place {
 KODA_API KODA_CHECK int koda_rules_new(const struct koda_policy *policy,
 				       const struct koda_place *place,
 				       struct koda_rules **ret_rules, struct koda_error *err);
+/* Compiles the rules about paths only, which is faster for long lists of hosts. Every host is
+ * denied. Fails: as koda_rules_new. */
+KODA_API KODA_CHECK int koda_rules_new_for_paths(const struct koda_policy *policy,
+						 const struct koda_place *place,
+						 struct koda_rules **ret_rules,
+						 struct koda_error *err);
 /* NULL is fine. */
 KODA_API void koda_rules_free(struct koda_rules *rules);
 
@@ -108,9 +117,9 @@ KODA_API struct koda_verdict koda_rules_read(const struct koda_rules *rules, con
 KODA_API struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path,
 					      size_t len);
 
-/* May what is at path be renamed, removed or replaced by something else? It and the directory it is
- * in must be writable, and nothing may lie below that is not: a protected name would go with the
- * directory above it. Costs more the more rules there are, if any lies below. */
+/* Decides whether the file at path may be renamed, removed or replaced. It and its directory must
+ * be writable, and everything below it: a protected name would go with the directory above it.
+ * Takes time in proportion to the rules below path. */
 KODA_API struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const char *path,
 						size_t len);
 
@@ -120,16 +129,16 @@ struct koda_addr {
 	uint8_t bytes[16];
 };
 
-/* host is a name or an address literal in any spelling. A name that is allowed here still has
- * to pass koda_rules_address for every address it resolves to. */
+/* Decides about a host, a name or an address literal in any spelling. A name that is allowed here
+ * still has to pass koda_rules_address for every address it resolves to. */
 KODA_API struct koda_verdict koda_rules_connect(const struct koda_rules *rules, const char *host,
 						size_t len, uint16_t port);
-/* May a connection that koda_rules_connect allowed go to this address? */
+/* Decides whether a connection that koda_rules_connect allowed may go to this address. */
 KODA_API struct koda_verdict koda_rules_address(const struct koda_rules *rules, const char *host,
 						size_t len, uint16_t port,
 						const struct koda_addr *addr);
 
-/* "fs.deny_read" for KODA_WHY_DENY_READ and so on; never NULL. */
+/* Returns "fs.deny_read" for KODA_WHY_DENY_READ and so on; never NULL. */
 KODA_API const char *koda_why_name(enum koda_why why);
 
 #ifdef __cplusplus

@@ -5,10 +5,13 @@
 
 #include <koda/clause.h>
 #include <koda/doctor.h>
+#include <koda/egress.h>
 #include <koda/env.h>
 #include <koda/error.h>
 #include <koda/event.h>
+#include <koda/host.h>
 #include <koda/policy.h>
+#include <koda/project.h>
 #include <koda/rules.h>
 #include <koda/run.h>
 #include <koda/span.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that belong to someone else: no terminator is promised, any byte may occur. */
+/* Borrowed bytes. They need not end with NUL, and any byte may occur. */
 #ifndef KODA_SPAN_H
 #define KODA_SPAN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a person trusts the agent. Three modes, and each stands for a whole row of settings that
- * is part of the program: there is nothing else to configure.
+ * How far a person trusts the agent. Each of three modes stands for a row of built-in settings;
+ * there is nothing else to configure.
  */
 #ifndef KODA_TRUST_H
 #define KODA_TRUST_H
@@ -34,8 +34,8 @@ enum koda_effect {
 
 /* Circumstances, or-ed together. KODA_ACT_SUBAGENT is 1, so a bool will do for it. */
 enum koda_act {
-	KODA_ACT_SUBAGENT = 1 << 0,    /* nobody is there to answer */
-	KODA_ACT_UNSANDBOXED = 1 << 1, /* no kernel sandbox holds it */
+	KODA_ACT_SUBAGENT = 1 << 0,    /* no person can answer */
+	KODA_ACT_UNSANDBOXED = 1 << 1, /* runs without a kernel sandbox */
 	KODA_ACT_OUTSIDE = 1 << 2,     /* writes outside the project */
 	KODA_ACT_OWN_FILE = 1 << 3     /* removes a file that the agent itself created */
 };
@@ -46,7 +46,7 @@ enum koda_decision {
 	KODA_DECIDE_ALLOW
 };
 
-/* The row of the trust table that the policy schema has no field for. */
+/* Settings of a mode that the policy schema has no field for. */
 struct koda_trust_limits {
 	uint64_t max_processes;
 	uint64_t max_file_bytes;
@@ -54,30 +54,33 @@ struct koda_trust_limits {
 	uint64_t wall_time_ceiling_secs;
 };
 
-/* Accepts plan|readonly|read-only, safe|confirm|strict|normal, auto|yolo|accept in any case.
+/* Reads plan|readonly|read-only, safe|confirm|strict|normal, auto|yolo|accept in any case.
  * Fails: INVALID. */
 KODA_API KODA_CHECK int koda_trust_parse(const char *text, enum koda_trust *ret_trust,
 					 struct koda_error *err);
-/* "plan", "safe", "auto"; "plan" for anything else. */
+/* Returns "plan", "safe" or "auto"; "plan" for any other value. */
 KODA_API const char *koda_trust_name(enum koda_trust trust);
-/* A sub-agent never has more trust than its parent. */
+/* Returns the trust of a sub-agent, which never exceeds its parent's. */
 KODA_API enum koda_trust koda_trust_clamp(enum koda_trust parent, enum koda_trust declared);
 
-/* Allow, ask or refuse one action. acts is a set of enum koda_act. */
+/* Decides whether to allow, ask about or refuse one action. acts is a set of enum koda_act. */
 KODA_API enum koda_decision koda_trust_decide(enum koda_trust trust, enum koda_effect effect,
 					      unsigned int acts);
 
-/* May commands run at all? Auto is refused without a kernel sandbox; Plan and Safe only with
- * the user's explicit no_sandbox. Fails: UNSUPPORTED, DENIED. */
+/* Checks whether commands may run at all. Auto is refused without a kernel sandbox; Plan and Safe
+ * only with the user's explicit no_sandbox. Fails: UNSUPPORTED, DENIED. */
 KODA_API KODA_CHECK int koda_trust_admit(enum koda_trust trust, bool kernel_sandbox,
 					 bool no_sandbox, struct koda_error *err);
 
-/* The policy for a mode and a project root (absolute; it need not exist).
+/* Makes the policy for a mode and a project root (absolute; it need not exist).
  * Fails: POLICY for a bad path, NOMEM. */
 KODA_API KODA_CHECK int koda_policy_for_trust(enum koda_trust trust, const char *root,
 					      struct koda_policy **ret_policy,
 					      struct koda_error *err);
 KODA_API struct koda_trust_limits koda_trust_limits(enum koda_trust trust);
+/* Returns the wall time of a command in seconds: what the policy states, or 60, but never more than
+ * the mode's ceiling. */
+KODA_API uint64_t koda_trust_wall_time(enum koda_trust trust, const struct koda_policy *policy);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * koda-sandbox-bare CWD PROGRAM ARGV0 [ARG...]
+ * koda-sandbox-bare LIMITS CWD PROGRAM ARGV0 [ARG...]
  *
  * T-48. Runs a command without any sandbox, for --no-sandbox. It speaks to the runner as the
  * launcher does: reports on one descriptor, signals and the end on the other. When the command
@@ -9,7 +9,9 @@
  *
  * Its environment is the command's.
  */
-#include "wire/descriptor.h"
+#include "limits.h"
+#include "wire/launch_step.h"
+#include "wire/passed_fds.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -36,11 +38,12 @@ static void report(const struct koda_report *report)
 	(void)!write(reports, report, sizeof(*report));
 }
 
-static _Noreturn void fail(const char *step, const char *path)
+static _Noreturn void fail(enum koda_launch_step step, const char *path)
 {
-	struct koda_report failed = { .kind = KODA_REPORT_SETUP_FAILED, .sys_errno = errno };
+	struct koda_report failed = { .kind = KODA_REPORT_SETUP_FAILED,
+				      .sys_errno = errno,
+				      .step = step };
 
-	(void)snprintf(failed.step, sizeof(failed.step), "%s", step);
 	(void)snprintf(failed.path, sizeof(failed.path), "%s", path);
 	report(&failed);
 	_exit(KODA_STAGE2_FAILED);
@@ -49,17 +52,17 @@ static _Noreturn void fail(const char *step, const char *path)
 /* What the host hands over; its numbers may be those of our own. */
 static void take_handed(void)
 {
-	struct koda_handed handed = { .count = 0 };
-	int fds[KODA_HANDED_MAX];
+	struct koda_passed_fds handed = { .count = 0 };
+	int fds[KODA_PASSED_FDS_MAX];
 
-	if (!koda_handed_receive(reports, &handed, fds)) {
+	if (!koda_passed_fds_receive(reports, &handed, fds)) {
 		if (errno != EAGAIN)
-			fail("take what the host hands over", "");
+			fail(KODA_LAUNCH_FDS_RECEIVE, "");
 		return;
 	}
-	reports = fcntl(reports, F_DUPFD_CLOEXEC, KODA_HANDED_LAST + 1);
-	if (reports < 0 || !koda_handed_place(&handed, fds))
-		fail("place a descriptor", "");
+	reports = fcntl(reports, F_DUPFD_CLOEXEC, KODA_PASSED_FDS_LAST + 1);
+	if (reports < 0 || !koda_passed_fds_place(&handed, fds))
+		fail(KODA_LAUNCH_PLACE_FD, "");
 }
 
 static _Noreturn void become_command(char *const argv[])
@@ -68,13 +71,15 @@ static _Noreturn void become_command(char *const argv[])
 	sigset_t none;
 
 	if (setsid() < 0)
-		fail("start a session", "");
-	if (chdir(argv[1]) < 0)
-		fail("enter", argv[1]);
+		fail(KODA_LAUNCH_COMMAND_SESSION, "");
+	if (chdir(argv[2]) < 0)
+		fail(KODA_LAUNCH_COMMAND_CWD, argv[2]);
 	take_handed();
+	if (!bare_limits_apply(argv[1]))
+		fail(KODA_LAUNCH_RLIMIT_SET, "");
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)execvp(argv[2], argv + 3);
+	(void)execvp(argv[3], argv + 4);
 	failed.sys_errno = errno;
 	report(&failed);
 	_exit(failed.sys_errno == ENOENT ? 127 : 126);
@@ -168,10 +173,10 @@ int main(int argc, char **argv)
 	pid_t command;
 	int signals;
 
-	if (argc < 4 || syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
+	if (argc < 5 || syscall(SYS_close_range, KODA_STAGE2_LIFE_FD + 1, ~0U, 0) < 0 ||
 	    fcntl(KODA_STAGE2_STATUS_FD, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(KODA_STAGE2_LIFE_FD, F_SETFD, FD_CLOEXEC) < 0)
-		fail("close descriptors", "");
+		fail(KODA_LAUNCH_CLOSE_FDS, "");
 	(void)close(KODA_STAGE2_PLAN_FD);
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
@@ -180,11 +185,11 @@ int main(int argc, char **argv)
 	(void)sigaddset(&child, SIGCHLD);
 	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0)
-		fail("watch signals", "");
+		fail(KODA_LAUNCH_WATCH_SIGNALS, "");
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	command = fork();
 	if (command < 0)
-		fail("start the command's process", "");
+		fail(KODA_LAUNCH_COMMAND_START, "");
 	if (command == 0)
 		become_command(argv);
 	for (int fd = 0; fd <= 2; fd++)

@@ -1,69 +1,77 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * T-83. Taking connections. Nothing that accept says ends the service: at a ceiling the rest waits
- * in the kernel until a connection has ended; without descriptors one client is turned away, so
- * that it knows, and the others wait a moment.
- */
+#include "accept.h"
+
 #include "base/fd.h"
-#include "conn.h"
-#include "tenant.h"
+#include "conn/conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 
 #define BATCH 64
-/* One report about a ceiling in this time. */
-#define TELL_MS 1000
+/* Interval of events about a limit. */
+#define REPORT_MS 1000
 
-static void go_on(struct koda_task *task)
+static void accept_more(struct egress_tenant *tenant);
+
+static void go_on(struct egress_task *task)
 {
-	koda_accept_more(KODA_OUTER(struct koda_tenant, accepting, task));
+	accept_more(EGRESS_OUTER(struct egress_tenant, accepting, task));
 }
 
-static void tell_full(struct koda_tenant *tenant, const char *what)
+static void report_limit(struct egress_tenant *tenant, const char *what)
 {
 	struct koda_egress_message event = { .kind = KODA_EGRESS_EVENT,
 					     .id = tenant->id,
 					     .verdict = KODA_EGRESS_DENY,
 					     .reason = KODA_EGRESS_LIMIT };
-	uint64_t now = koda_loop_now(tenant->proxy->loop);
+	uint64_t now = egress_loop_now(tenant->proxy->loop);
 
-	if (tenant->told_full != 0 && now - tenant->told_full < TELL_MS)
+	if (tenant->limit_reported != 0 && now - tenant->limit_reported < REPORT_MS)
 		return;
-	tenant->told_full = now;
-	KODA_REPORT_TEXT(event.text, koda_span_of(what));
-	koda_report_event(&tenant->proxy->reports, &event, &tenant->dropped);
+	tenant->limit_reported = now;
+	EGRESS_REPORT_TEXT(event.text, koda_span_of(what));
+	egress_report_event(&tenant->proxy->reports, &event, &tenant->dropped);
 }
 
-static void stop_full(struct koda_tenant *tenant)
+/* T-83. Returns whether the tenant may have one more connection. The share of a tenant shrinks as
+ * the proxy fills up. */
+static bool has_room(const struct egress_tenant *tenant)
 {
-	tell_full(tenant, "too many connections at a time; others wait");
+	const struct egress_proxy *proxy = tenant->proxy;
+
+	return tenant->conn_count < egress_budget_share(proxy->limits.conns, proxy->conn_count,
+							proxy->limits.tenant_conns);
+}
+
+static void stop_full(struct egress_tenant *tenant)
+{
+	report_limit(tenant, "too many connections at a time; others wait");
 	tenant->full = true;
 	tenant->proxy->full_count++;
 }
 
-static int take(const struct koda_tenant *tenant)
+static int take(const struct egress_tenant *tenant)
 {
-	/* cppcheck-suppress nullPointer; who it is does not matter */
+	/* cppcheck-suppress nullPointer; the peer address is not needed */
 	return accept4(tenant->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* With the reserve gone there is room for one more descriptor, just long enough to close it. */
-static void turn_away(struct koda_tenant *tenant)
+/* Closes the reserved descriptor, which makes room to accept a client and close it. */
+static void turn_away(struct egress_tenant *tenant)
 {
-	struct koda_proxy *proxy = tenant->proxy;
+	struct egress_proxy *proxy = tenant->proxy;
 	int fd;
 
 	koda_fd_close(&proxy->reserve);
 	fd = take(tenant);
 	koda_fd_close(&fd);
 	proxy->reserve = fcntl(KODA_EGRESS_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
-	tell_full(tenant, "no descriptors are left");
+	report_limit(tenant, "no descriptors are left");
 }
 
-/* False: not now. */
-static bool recover(struct koda_tenant *tenant, int error)
+/* Returns whether accept4(2) may be called again at once. */
+static bool recover(struct egress_tenant *tenant, int error)
 {
 	switch (error) {
 	case EAGAIN:
@@ -80,13 +88,13 @@ static bool recover(struct koda_tenant *tenant, int error)
 	default:
 		break;
 	}
-	koda_deadline_set(tenant->proxy->loop, &tenant->proxy->queues.retry, &tenant->retry);
+	egress_deadline_set(tenant->proxy->loop, &tenant->proxy->queues.retry, &tenant->retry);
 	return false;
 }
 
-void koda_accept_more(struct koda_tenant *tenant)
+static void accept_more(struct egress_tenant *tenant)
 {
-	struct koda_proxy *proxy = tenant->proxy;
+	struct egress_proxy *proxy = tenant->proxy;
 
 	if (tenant->full) {
 		tenant->full = false;
@@ -95,8 +103,7 @@ void koda_accept_more(struct koda_tenant *tenant)
 	for (int i = 0; i < BATCH; i++) {
 		int fd;
 
-		if (proxy->conn_count >= proxy->conn_max ||
-		    tenant->conn_count >= proxy->tenant_conn_max) {
+		if (!has_room(tenant)) {
 			stop_full(tenant);
 			return;
 		}
@@ -104,34 +111,34 @@ void koda_accept_more(struct koda_tenant *tenant)
 		if (fd < 0 && !recover(tenant, errno))
 			return;
 		if (fd >= 0)
-			(void)koda_conn_new(tenant, fd);
+			(void)egress_conn_new(tenant, fd);
 	}
-	koda_task_post(proxy->loop, &tenant->accepting, go_on);
+	egress_task_post(proxy->loop, &tenant->accepting, go_on);
 }
 
-void koda_accept_ready(struct koda_watch *watch, uint32_t events)
+void egress_accept_ready(struct egress_watch *watch, uint32_t events)
 {
-	struct koda_tenant *tenant = KODA_OUTER(struct koda_tenant, listener, watch);
+	struct egress_tenant *tenant = EGRESS_OUTER(struct egress_tenant, listener, watch);
 
 	(void)events;
-	/* Whoever stopped goes on when there is a reason to. */
-	if (!tenant->full && koda_link_alone(&tenant->retry.link))
-		koda_accept_more(tenant);
+	/* A tenant that stopped is resumed by egress_accept_again or egress_accept_retry. */
+	if (!tenant->full && egress_link_alone(&tenant->retry.link))
+		accept_more(tenant);
 }
 
-void koda_accept_again(struct koda_proxy *proxy)
+void egress_accept_again(struct egress_proxy *proxy)
 {
 	if (proxy->full_count == 0)
 		return;
-	for (struct koda_link *l = proxy->tenants.next; l != &proxy->tenants; l = l->next) {
-		struct koda_tenant *tenant = KODA_OUTER(struct koda_tenant, link, l);
+	for (struct egress_link *l = proxy->tenants.next; l != &proxy->tenants; l = l->next) {
+		struct egress_tenant *tenant = EGRESS_OUTER(struct egress_tenant, link, l);
 
-		if (tenant->full && tenant->conn_count < proxy->tenant_conn_max)
-			koda_task_post(proxy->loop, &tenant->accepting, go_on);
+		if (tenant->full && has_room(tenant))
+			egress_task_post(proxy->loop, &tenant->accepting, go_on);
 	}
 }
 
-void koda_accept_retry(struct koda_deadline *deadline)
+void egress_accept_retry(struct egress_deadline *deadline)
 {
-	koda_accept_more(KODA_OUTER(struct koda_tenant, retry, deadline));
+	accept_more(EGRESS_OUTER(struct egress_tenant, retry, deadline));
 }

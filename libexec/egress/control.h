@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's orders, on descriptor 3. */
+/* The control socket: messages of the host, on descriptor 3 (wire/egress.h). */
 #ifndef KODA_EGRESS_CONTROL_H
 #define KODA_EGRESS_CONTROL_H
 
-#include "tenant.h"
+#include "proxy.h"
 
-/* Is there a socket of the right kind? */
-bool koda_control_is_there(void);
-/* Begins to follow orders. When the host is gone the loop stops. Fails: SYS. */
-KODA_CHECK int koda_control_start(struct koda_proxy *proxy, struct koda_error *err);
+/* Returns whether descriptor 3 is a SOCK_SEQPACKET Unix socket. */
+bool egress_control_is_open(void);
+/* Starts to handle messages. The loop stops when the host closes its end. Fails: SYS. */
+KODA_CHECK int egress_control_start(struct egress_proxy *proxy, struct koda_error *err);
 
 #endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * koda-egress: the proxy through which sandboxes reach the network. A host process starts it with
- * a control socket on descriptor 3; it takes no options, reads no configuration, and its
- * environment says only which proxy the host itself has to use. It ends when the host does.
+ * koda-egress: the proxy through which sandboxes reach the network. A host process starts it with a
+ * control socket on descriptor 3. It takes no options and reads no configuration; its environment
+ * only names the proxy and the trusted CAs that the host uses. It ends when the host closes the
+ * control socket.
  */
-#include "base/diag.h"
-#include "bounds.h"
-#include "conn.h"
+#include "accept.h"
+#include "base/error.h"
+#include "conn/conn.h"
+#include "conn/reach.h"
 #include "control.h"
-#include "lock.h"
-#include "reach.h"
-#include "tls_client.h"
+#include "io/bounds.h"
+#include "io/lock.h"
+#include "tls/tls_client.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -21,76 +23,81 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A pipe is two descriptors, and few directions are busy at a time. */
+/* Descriptors that neither connections nor pipes use. */
+#define RESERVED_FDS 64
+/* Limit of pipes. Each needs two descriptors, and few flows are busy at a time. */
 #define PIPES_MAX 256
-/* Heads of this size are rare, and buffers for bodies are smaller. */
+/* Allocations of this size and more use mmap(2). Only rare, large heads are that large; buffers for
+ * bodies are smaller. */
 #define LARGE (48 * 1024)
 
-static void on_conn_late(struct koda_deadline *deadline)
+static void on_conn_late(struct egress_deadline *deadline)
 {
-	struct koda_conn *conn = KODA_OUTER(struct koda_conn, deadline, deadline);
+	struct egress_conn *conn = EGRESS_OUTER(struct egress_conn, deadline, deadline);
 
 	conn->phase->late(conn);
 }
 
-static void set_queues(struct koda_proxy *proxy)
+static void set_queues(struct egress_proxy *proxy)
 {
-	struct koda_queues *queues = &proxy->queues;
-	struct koda_loop *loop = proxy->loop;
+	struct egress_queues *queues = &proxy->queues;
+	struct egress_loop *loop = proxy->loop;
 
-	koda_queue_add(loop, &queues->head, koda_bounds.head, on_conn_late);
-	koda_queue_add(loop, &queues->idle, koda_bounds.idle, on_conn_late);
-	koda_queue_add(loop, &queues->linger, koda_bounds.linger, on_conn_late);
-	koda_queue_add(loop, &queues->connect, koda_bounds.connect, koda_reach_late);
-	koda_queue_add(loop, &queues->ask, koda_bounds.ask, koda_reach_late);
-	koda_queue_add(loop, &queues->attempt, koda_bounds.attempt, koda_reach_attempt_late);
-	koda_queue_add(loop, &queues->retry, koda_bounds.retry, koda_accept_retry);
+	egress_queue_add(loop, &queues->head, egress_bounds.head, on_conn_late);
+	egress_queue_add(loop, &queues->idle, egress_bounds.idle, on_conn_late);
+	egress_queue_add(loop, &queues->tunnel, egress_bounds.tunnel, on_conn_late);
+	egress_queue_add(loop, &queues->linger, egress_bounds.linger, on_conn_late);
+	egress_queue_add(loop, &queues->connect, egress_bounds.connect, egress_reach_late);
+	egress_queue_add(loop, &queues->ask, egress_bounds.ask, egress_reach_late);
+	egress_queue_add(loop, &queues->attempt, egress_bounds.attempt, egress_reach_attempt_late);
+	egress_queue_add(loop, &queues->retry, egress_bounds.retry, egress_accept_retry);
 }
 
-/* How many of what there may be, so that the descriptors are enough for all of it. */
-static int set_ceilings(struct koda_proxy *proxy, size_t files, struct koda_error *err)
+/* Derives the limits of connections, pipes and memory from the number of descriptors. */
+static int set_limits(struct egress_proxy *proxy, size_t files, struct koda_error *err)
 {
 	size_t pipes = files / 16 < PIPES_MAX ? files / 16 : PIPES_MAX;
 	size_t conns;
 
-	if (files < (size_t)4 * KODA_DESCRIPTORS_OWN)
+	if (files < (size_t)4 * RESERVED_FDS)
 		return koda_fail(err, KODA_E_LIMIT, 0, "%zu descriptors are too few", files);
-	conns = (files - KODA_DESCRIPTORS_OWN - 2 * pipes) / 2;
-	proxy->tenant_max = koda_bounds.tenants;
-	proxy->tenant_memory_max = koda_bounds.tenant_memory;
-	proxy->budget.left = (ptrdiff_t)koda_bounds.memory;
-	proxy->conn_max = conns < koda_bounds.conns ? conns : koda_bounds.conns;
-	proxy->tenant_conn_max = proxy->conn_max / 2 < koda_bounds.tenant_conns
-					 ? proxy->conn_max / 2
-					 : koda_bounds.tenant_conns;
-	return koda_relay_init(&proxy->relay, (unsigned int)pipes, err);
+	conns = (files - RESERVED_FDS - 2 * pipes) / 2;
+	proxy->limits.tenants = egress_bounds.tenants;
+	proxy->limits.tenant_memory = egress_bounds.tenant_memory;
+	proxy->budget.most = egress_bounds.memory;
+	proxy->limits.conns = conns < egress_bounds.conns ? conns : egress_bounds.conns;
+	proxy->limits.tenant_conns = proxy->limits.conns / 2 < egress_bounds.tenant_conns
+					     ? proxy->limits.conns / 2
+					     : egress_bounds.tenant_conns;
+	return egress_relay_init(&proxy->relay, (unsigned int)pipes, err);
 }
 
-/* Of a connection, besides what its budget counts: itself, and ordinary buffers for both directions
- * and for an upstream proxy. */
+/* Memory of a connection that its budget does not count: the struct, ordinary buffers for both
+ * directions, and one for an upstream proxy. */
 #define CONN_MEMORY ((size_t)24 << 10)
-/* Rules of a sandbox; a host that has more of them gets fewer sandboxes. */
+/* Memory for the rules of a tenant, on average. */
 #define TENANT_MEMORY ((size_t)64 << 10)
-/* The program itself, authorities, certificates that are kept, what the resolver needs. */
+/* Memory of the program itself, CAs, cached certificates and the resolver. */
 #define OWN_MEMORY ((size_t)128 << 20)
 #define STACK_MAX  ((size_t)8 << 20)
 
-/* What all ceilings together come to, and half of that again: an allocation that fails is the end
- * of one connection, so none should fail because of this as long as the ceilings hold. */
-static size_t memory_max(const struct koda_proxy *proxy)
+/* Returns the limit for RLIMIT_DATA: 1.5 times the sum of all limits, and stacks for the
+ * resolver's threads. A failed allocation ends a connection, so none should fail while the other
+ * limits hold. */
+static size_t memory_max(const struct egress_proxy *proxy)
 {
 	struct rlimit stack;
 	size_t each = STACK_MAX;
-	size_t sum = OWN_MEMORY + proxy->conn_max * CONN_MEMORY + koda_bounds.memory +
-		     proxy->tenant_max * TENANT_MEMORY;
+	size_t sum = OWN_MEMORY + proxy->limits.conns * CONN_MEMORY + egress_bounds.memory +
+		     proxy->limits.tenants * TENANT_MEMORY;
 
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY &&
 	    stack.rlim_cur > each)
 		each = stack.rlim_cur;
-	return sum + sum / 2 + KODA_RESOLVE_THREADS * each;
+	return sum + sum / 2 + EGRESS_RESOLVER_THREADS * each;
 }
 
-/* The host's own choice of trusted authorities, as its other programs know it. */
+/* Returns the value of SSL_CERT_FILE, or NULL. */
 static const char *trust_file(char **envp)
 {
 	static const char name[] = "SSL_CERT_FILE=";
@@ -101,42 +108,46 @@ static const char *trust_file(char **envp)
 	return NULL;
 }
 
-/* Everything that is not allowed any more afterwards, then the locks, outermost first. */
-static int set_up(struct koda_proxy *proxy, char **envp, struct koda_error *err)
+/* Does what the locks forbid later, then applies the locks, the most general one first. */
+static int set_up(struct egress_proxy *proxy, char **envp, struct koda_error *err)
 {
 	size_t files = 0;
 	int r = egress_upstream_read(&proxy->upstream, envp, err);
 
 	if (r == KODA_OK)
-		r = koda_lock_descriptors(err);
-	/* Without it only a policy that terminates TLS is refused. */
-	if (r == KODA_OK && koda_tls_open_trust(trust_file(envp), &proxy->trust, NULL) < 0)
+		r = egress_lock_descriptors(err);
+	/* Without trusted CAs, only policies that terminate TLS are refused. */
+	if (r == KODA_OK && egress_tls_open_trust(trust_file(envp), &proxy->trust, NULL) < 0)
 		proxy->trust = -1;
 	if (r == KODA_OK)
-		r = koda_lock_process(&files, err);
+		r = egress_lock_process(&files, err);
 	if (r == KODA_OK)
-		r = set_ceilings(proxy, files, err);
+		r = set_limits(proxy, files, err);
 	if (r == KODA_OK)
-		r = koda_lock_memory(memory_max(proxy), err);
+		r = egress_lock_memory(memory_max(proxy), err);
 	if (r == KODA_OK)
-		r = koda_loop_new(&proxy->loop, err);
+		r = egress_loop_new(&proxy->loop, err);
 	if (r == KODA_OK)
-		r = koda_own_open(&proxy->own, err);
+		r = egress_host_addrs_open(&proxy->host_addrs, err);
 	if (r < 0)
 		return r;
-	koda_link_init(&proxy->tenants);
+	proxy->phases = egress_phases;
+	proxy->on_conn_ended = egress_accept_again;
+	egress_link_init(&proxy->tenants);
 	set_queues(proxy);
-	koda_resolver_init(&proxy->resolver, proxy->loop);
+	egress_turns_init(&proxy->turns);
+	egress_resolver_init(&proxy->resolver, proxy->loop);
 	proxy->reserve = fcntl(KODA_EGRESS_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
-	r = koda_resolver_start_threads(&proxy->resolver, err);
+	r = egress_resolver_start_threads(&proxy->resolver, err);
 	if (r == KODA_OK)
-		r = koda_lock_calls(err);
+		r = egress_syscall_filter_install(err);
 	if (r == KODA_OK)
-		r = koda_control_start(proxy, err);
+		r = egress_control_start(proxy, err);
 	return r;
 }
 
-/* The terminal's signals are for the command and the host; our life is the control socket's. */
+/* Ignores signals of the terminal, which are for the command and the host. The proxy ends with its
+ * control socket. */
 static int set_signals(struct koda_error *err)
 {
 	static const int ignored[] = { SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGXFSZ };
@@ -148,7 +159,7 @@ static int set_signals(struct koda_error *err)
 	return KODA_OK;
 }
 
-/* Nobody can be served; the host tells whoever waits. */
+/* Reports to the host that the proxy cannot start. */
 static void give_up(const struct koda_error *err)
 {
 	struct koda_egress_message why = { .magic = KODA_EGRESS_MAGIC,
@@ -162,21 +173,23 @@ static void give_up(const struct koda_error *err)
 
 int main(int argc, char **argv, char **envp)
 {
-	static struct koda_proxy proxy = { .own = KODA_OWN_INIT, .trust = -1, .reserve = -1 };
+	static struct egress_proxy proxy = { .host_addrs = EGRESS_HOST_ADDRS_INIT,
+					     .trust = -1,
+					     .reserve = -1 };
 	struct koda_egress_message ready = { .kind = KODA_EGRESS_READY };
 	struct koda_error err = { 0 };
 	int r;
 
 	(void)argv;
-	if (argc > 1 || !koda_control_is_there()) {
+	if (argc > 1 || !egress_control_is_open()) {
 		(void)fputs("koda-egress: koda-sandbox starts this program; it does nothing by "
 			    "itself\n",
 			    stderr);
 		return KODA_EGRESS_FAILED;
 	}
-	/* A heap for each thread of the resolver would be most of our memory. */
+	/* One arena: by default each of the resolver's threads would get its own. */
 	(void)mallopt(M_ARENA_MAX, 1); /* NOLINT(concurrency-mt-unsafe): no threads yet */
-	/* What is large goes back to the system when it is freed. */
+	/* Large blocks return to the kernel when they are freed. */
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE); /* NOLINT(concurrency-mt-unsafe) */
 	r = set_signals(&err);
 	if (r == KODA_OK)
@@ -186,8 +199,8 @@ int main(int argc, char **argv, char **envp)
 		return KODA_EGRESS_FAILED;
 	}
 	(void)malloc_trim(0);
-	(void)koda_report(&proxy.reports, &ready);
-	koda_loop_run(proxy.loop);
-	/* Whatever is open ends with us, and nobody is left to tell. */
+	(void)egress_report(&proxy.reports, &ready);
+	egress_loop_run(proxy.loop);
+	/* Skips destructors: the kernel closes all sockets, and nothing is left to report. */
 	_exit(0);
 }

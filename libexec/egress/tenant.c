@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tenant.h"
 
-#include "base/diag.h"
+#include "accept.h"
+#include "base/error.h"
 #include "base/fd.h"
-#include "conn.h"
+#include "conn/conn.h"
+#include "conn/recheck.h"
 #include "policy/policy.h"
+#include "route/dial.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +18,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* A policy and what came with it. */
+/* A policy, and the hosts whose TLS is not terminated. */
 struct sealed {
-	void *text; /* mapped */
+	void *text; /* mapped file */
 	size_t len;
 	struct koda_policy *policy; /* owned */
-	struct koda_span except;    /* in text */
+	struct koda_span except;    /* patterns, points into text */
 };
 
 static void clear_sealed(struct sealed *sealed)
@@ -31,7 +34,7 @@ static void clear_sealed(struct sealed *sealed)
 }
 #define koda_auto_sealed __attribute__((cleanup(clear_sealed)))
 
-/* The policy is sealed, so what is checked is what is used. */
+/* Parses a policy from a sealed memory file, so that its text cannot change after the check. */
 static int read_policy(int fd, struct sealed *sealed, struct koda_error *err)
 {
 	struct stat st;
@@ -54,16 +57,16 @@ static int read_policy(int fd, struct sealed *sealed, struct koda_error *err)
 	return koda_policy_parse(text, len, &sealed->policy, err);
 }
 
-static int compile(const struct koda_policy *policy, struct koda_ruleset **ret_set,
+static int compile(const struct koda_policy *policy, struct egress_ruleset **ret_set,
 		   struct koda_error *err)
 {
-	const struct koda_place nowhere = { 0 }; /* paths are not our business */
+	const struct koda_place nowhere = { 0 }; /* the proxy does not use rules about paths */
 	struct koda_rules *rules;
 	int r = koda_rules_new(policy, &nowhere, &rules, err);
 
 	if (r < 0)
 		return r;
-	*ret_set = koda_ruleset_new(rules);
+	*ret_set = egress_ruleset_new(rules);
 	return *ret_set ? KODA_OK : koda_fail_nomem(err);
 }
 
@@ -78,80 +81,85 @@ static int check_listener(int fd, struct koda_error *err)
 		return koda_fail(err, KODA_E_INVALID, 0, "the listener does not listen");
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot use the listener");
-	/* Accepted sockets inherit it. A Unix socket has no use for it. */
+	/* Accepted sockets inherit the option. It fails harmlessly on a Unix socket. */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	egress_dial_keep_alive(fd);
 	return KODA_OK;
 }
 
-static int fill(struct koda_tenant *tenant, struct koda_tenant_order *order, struct koda_error *err)
+static int fill(struct egress_tenant *tenant, struct egress_tenant_spec *spec,
+		struct koda_error *err)
 {
 	koda_auto_sealed struct sealed sealed = { 0 };
-	int r = read_policy(order->policy, &sealed, err);
+	int r = read_policy(spec->policy, &sealed, err);
 
 	if (r == KODA_OK)
-		r = koda_tenant_set_tls(tenant, sealed.policy, sealed.except, order, err);
+		r = egress_tenant_set_tls(tenant, sealed.policy, sealed.except, spec, err);
 	if (r == KODA_OK)
 		r = compile(sealed.policy, &tenant->ruleset, err);
 	if (r == KODA_OK)
-		r = check_listener(order->listener, err);
+		r = check_listener(spec->listener, err);
 	if (r == KODA_OK)
-		r = koda_watch_start(tenant->proxy->loop, &tenant->listener, order->listener,
-				     koda_accept_ready, err);
+		r = egress_watch_start(tenant->proxy->loop, &tenant->listener, spec->listener,
+				       egress_accept_ready, err);
 	if (r == KODA_OK)
-		order->listener = -1; /* the watch has it */
+		spec->listener = -1; /* owned by the watch now */
 	return r;
 }
 
-static int add(struct koda_proxy *proxy, struct koda_tenant_order *order, struct koda_error *err)
+static int add(struct egress_proxy *proxy, struct egress_tenant_spec *spec, struct koda_error *err)
 {
-	struct koda_tenant *tenant;
+	struct egress_tenant *tenant;
 	int r;
 
-	if (koda_tenant_find(proxy, order->id))
+	if (egress_tenant_find(proxy, spec->id))
 		return koda_fail(err, KODA_E_INVALID, 0, "there is a sandbox of that number");
-	if (proxy->tenant_count >= proxy->tenant_max)
+	if (proxy->tenant_count >= proxy->limits.tenants)
 		return koda_fail(err, KODA_E_LIMIT, 0, "too many sandboxes");
 	tenant = calloc(1, sizeof(*tenant));
 	if (!tenant)
 		return koda_fail_nomem(err);
 	tenant->proxy = proxy;
-	tenant->id = order->id;
-	tenant->can_ask = order->can_ask;
-	memcpy(tenant->token, order->token, strnlen(order->token, KODA_EGRESS_TOKEN_MAX));
-	tenant->budget = (struct koda_budget){ .left = (ptrdiff_t)proxy->tenant_memory_max,
-					       .whole = &proxy->budget };
+	tenant->id = spec->id;
+	tenant->can_ask = spec->can_ask;
+	tenant->tls_passthrough = spec->tls_passthrough;
+	memcpy(tenant->token, spec->token, strnlen(spec->token, KODA_EGRESS_TOKEN_MAX));
+	tenant->budget = (struct egress_budget){ .most = proxy->limits.tenant_memory,
+						 .whole = &proxy->budget };
 	tenant->listener.fd = -1;
-	koda_link_init(&tenant->conns);
-	koda_task_init(&tenant->accepting);
-	koda_deadline_init(&tenant->retry);
-	r = fill(tenant, order, err);
+	egress_link_init(&tenant->conns);
+	egress_link_init(&tenant->turn);
+	egress_link_init(&tenant->waiting);
+	egress_task_init(&tenant->accepting);
+	egress_deadline_init(&tenant->retry);
+	r = fill(tenant, spec, err);
 	if (r < 0) {
-		koda_ruleset_unref(tenant->ruleset);
-		koda_tenant_clear_tls(tenant);
+		egress_ruleset_unref(tenant->ruleset);
+		egress_tenant_clear_tls(tenant);
 		free(tenant);
 		return r;
 	}
-	koda_link_append(&proxy->tenants, &tenant->link);
+	egress_link_append(&proxy->tenants, &tenant->link);
 	proxy->tenant_count++;
 	return KODA_OK;
 }
 
-int koda_tenant_add(struct koda_proxy *proxy, struct koda_tenant_order *order,
-		    struct koda_error *err)
+int egress_tenant_add(struct egress_proxy *proxy, struct egress_tenant_spec *spec,
+		      struct koda_error *err)
 {
-	int r = add(proxy, order, err);
+	int r = add(proxy, spec, err);
 
-	koda_fd_close(&order->listener);
-	koda_fd_close(&order->policy);
-	koda_fd_close(&order->ca);
-	koda_fd_close(&order->ca_key);
+	koda_fd_close(&spec->listener);
+	koda_fd_close(&spec->policy);
+	koda_fd_close(&spec->ca);
+	koda_fd_close(&spec->ca_key);
 	return r;
 }
 
-struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id)
+struct egress_tenant *egress_tenant_find(struct egress_proxy *proxy, uint32_t id)
 {
-	for (struct koda_link *l = proxy->tenants.next; l != &proxy->tenants; l = l->next) {
-		struct koda_tenant *tenant = KODA_OUTER(struct koda_tenant, link, l);
+	for (struct egress_link *l = proxy->tenants.next; l != &proxy->tenants; l = l->next) {
+		struct egress_tenant *tenant = EGRESS_OUTER(struct egress_tenant, link, l);
 
 		if (tenant->id == id)
 			return tenant;
@@ -159,57 +167,59 @@ struct koda_tenant *koda_tenant_find(struct koda_proxy *proxy, uint32_t id)
 	return NULL;
 }
 
-int koda_tenant_set_rules(struct koda_tenant *tenant, int policy_fd, struct koda_error *err)
+int egress_tenant_set_rules(struct egress_tenant *tenant, int policy_fd, struct koda_error *err)
 {
 	koda_auto_fd int fd = policy_fd;
 	koda_auto_sealed struct sealed sealed = { 0 };
-	struct koda_ruleset *set = NULL;
-	struct koda_link *next;
+	struct egress_ruleset *set = NULL;
+	struct egress_link *next;
 	int r = read_policy(fd, &sealed, err);
 
 	if (r == KODA_OK)
 		r = compile(sealed.policy, &set, err);
 	if (r == KODA_OK)
-		r = koda_tenant_change_tls(tenant, sealed.policy, sealed.except, err);
+		r = egress_tenant_change_tls(tenant, sealed.policy, sealed.except, err);
 	if (r < 0) {
-		koda_ruleset_unref(set);
+		egress_ruleset_unref(set);
 		return r;
 	}
-	koda_ruleset_unref(tenant->ruleset);
+	egress_ruleset_unref(tenant->ruleset);
 	tenant->ruleset = set;
-	for (struct koda_link *l = tenant->conns.next; l != &tenant->conns; l = next) {
-		struct koda_conn *conn = KODA_OUTER(struct koda_conn, link, l);
+	for (struct egress_link *l = tenant->conns.next; l != &tenant->conns; l = next) {
+		struct egress_conn *conn = EGRESS_OUTER(struct egress_conn, link, l);
 
 		next = l->next;
-		if (!koda_conn_fits(conn, set))
-			koda_conn_abandon(conn, KODA_EGRESS_RULES_CHANGED);
+		if (!egress_recheck_conn(conn, set))
+			egress_conn_abandon(conn, KODA_EGRESS_RULES_CHANGED);
 	}
 	return KODA_OK;
 }
 
-static void free_tenant(struct koda_task *task)
+static void free_tenant(struct egress_task *task)
 {
-	free(KODA_OUTER(struct koda_tenant, accepting, task));
+	free(EGRESS_OUTER(struct egress_tenant, accepting, task));
 }
 
-uint32_t koda_tenant_remove(struct koda_tenant *tenant)
+uint32_t egress_tenant_remove(struct egress_tenant *tenant)
 {
-	struct koda_proxy *proxy = tenant->proxy;
-	int listener = koda_watch_release(proxy->loop, &tenant->listener);
+	struct egress_proxy *proxy = tenant->proxy;
+	int listener = egress_watch_release(proxy->loop, &tenant->listener);
 
-	/* The host may hold the same socket, so closing alone would not end the watch. */
+	/* The host may hold the socket open too, so close(2) alone would not remove it from the
+	 * epoll set. */
 	koda_fd_close(&listener);
-	while (!koda_link_alone(&tenant->conns))
-		koda_conn_abandon(KODA_OUTER(struct koda_conn, link, tenant->conns.next),
-				  KODA_EGRESS_REMOVED);
-	koda_link_remove(&tenant->link);
+	while (!egress_link_alone(&tenant->conns))
+		egress_conn_abandon(EGRESS_OUTER(struct egress_conn, link, tenant->conns.next),
+				    KODA_EGRESS_REMOVED);
+	egress_link_remove(&tenant->link);
+	egress_link_remove(&tenant->turn);
 	proxy->tenant_count--;
 	proxy->full_count -= tenant->full;
-	koda_deadline_clear(&tenant->retry);
-	koda_ruleset_unref(tenant->ruleset);
-	koda_tenant_clear_tls(tenant);
-	/* An event for it may still be in the batch. */
-	koda_task_cancel(&tenant->accepting);
-	koda_task_post(proxy->loop, &tenant->accepting, free_tenant);
+	egress_deadline_clear(&tenant->retry);
+	egress_ruleset_unref(tenant->ruleset);
+	egress_tenant_clear_tls(tenant);
+	/* The current batch of epoll events may hold one for this tenant. */
+	egress_task_cancel(&tenant->accepting);
+	egress_task_post(proxy->loop, &tenant->accepting, free_tenant);
 	return tenant->dropped;
 }

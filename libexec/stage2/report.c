@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling the runner. Nobody may be there to listen; that is noticed by the lifeline. */
-#include "stage2.h"
+/* Reports to the runner. If the runner is gone, the lifeline ends. */
+#include "report.h"
 
 #include "wire/report.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int status = KODA_STAGE2_STATUS_FD;
+static int socket_fd = KODA_STAGE2_STATUS_FD;
 
-void koda_report_move(int least)
+bool stage2_report_move(int least)
 {
-	int moved = fcntl(status, F_DUPFD_CLOEXEC, least);
+	int moved = fcntl(socket_fd, F_DUPFD_CLOEXEC, least);
 
 	if (moved < 0)
-		koda_stage2_fail("keep a descriptor", "", errno);
-	(void)close(status);
-	status = moved;
+		return false;
+	(void)close(socket_fd);
+	socket_fd = moved;
+	return true;
 }
 
 static void copy_text(char *out, size_t size, const char *text)
@@ -30,21 +30,32 @@ static void copy_text(char *out, size_t size, const char *text)
 	out[len] = '\0';
 }
 
-bool koda_report_send(uint32_t kind, int ended, int sys_errno, const char *step, const char *path)
+static bool send_report(const struct koda_report *report)
 {
-	struct koda_report report = { .kind = kind, .status = ended, .sys_errno = sys_errno };
-
-	copy_text(report.step, sizeof(report.step), step);
-	copy_text(report.path, sizeof(report.path), path);
-	return send(status, &report, sizeof(report), MSG_NOSIGNAL) == (ssize_t)sizeof(report);
+	return send(socket_fd, report, sizeof(*report), MSG_NOSIGNAL) == (ssize_t)sizeof(*report);
 }
 
-bool koda_report_pass(int socket, void *bytes, size_t len, const int *fds, size_t count)
+bool stage2_report_send(uint32_t kind, int status)
+{
+	const struct koda_report report = { .kind = kind, .status = status };
+
+	return send_report(&report);
+}
+
+bool stage2_report_fail(uint32_t kind, enum koda_launch_step step, const char *path, int sys_errno)
+{
+	struct koda_report report = { .kind = kind, .step = step, .sys_errno = sys_errno };
+
+	copy_text(report.path, sizeof(report.path), path);
+	return send_report(&report);
+}
+
+bool stage2_report_pass_fds(int socket, void *bytes, size_t len, const int *fds, size_t count)
 {
 	struct iovec part = { bytes, len };
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(KODA_PASSED_MAX * sizeof(int))];
+		char space[CMSG_SPACE(STAGE2_PASSED_MAX * sizeof(int))];
 	} control = { .space = { 0 } };
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
@@ -60,10 +71,10 @@ bool koda_report_pass(int socket, void *bytes, size_t len, const int *fds, size_
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-bool koda_report_give(uint32_t kind, int fd, const char *path)
+bool stage2_report_send_fd(uint32_t kind, int fd, const char *path)
 {
 	struct koda_report report = { .kind = kind };
 
 	copy_text(report.path, sizeof(report.path), path);
-	return koda_report_pass(status, &report, sizeof(report), &fd, 1);
+	return stage2_report_pass_fds(socket_fd, &report, sizeof(report), &fd, 1);
 }

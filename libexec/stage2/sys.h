@@ -22,15 +22,22 @@ struct sys_landlock_path {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-/* Of struct statx, whose names clash with the C library's, what is used here. */
+/* The used part of struct statx, whose names clash with the C library's. */
 struct sys_statx {
 	uint32_t mask;
-	uint32_t others[35];
+	uint32_t others[7];
+	uint64_t inode;
+	uint32_t more[10];
+	uint32_t birth[3]; /* seconds in two parts, nanoseconds */
+	uint32_t times[11];
+	uint32_t device[2];
 	uint64_t mount_id;
 	uint64_t rest[13];
 };
 _Static_assert(sizeof(struct sys_statx) == 256, "as the kernel has it");
 
+#define SYS_STATX_INODE    0x100U
+#define SYS_STATX_BIRTH    0x800U
 #define SYS_STATX_MOUNT_ID 0x1000U
 
 #define SYS_LANDLOCK_RULE_PATH      1
@@ -55,6 +62,12 @@ static inline int sys_move_mount(int from, int to)
 {
 	return (int)syscall(SYS_move_mount, from, "", to, "",
 			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+/* Mounts on a name in a directory; a link at the name is not followed. */
+static inline int sys_move_mount_at(int from, int dirfd, const char *name)
+{
+	return (int)syscall(SYS_move_mount, from, "", dirfd, name, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 static inline int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,

@@ -52,13 +52,13 @@
 #undef strtok_r
 #define strtok_r(...) KODA_BANNED(strtok_r, "use spans")
 #undef atoi
-#define atoi(...) KODA_BANNED(atoi, "use the checked parsers of base/str.h")
+#define atoi(...) KODA_BANNED(atoi, "use the checked parsers of base/parse.h")
 #undef atol
-#define atol(...) KODA_BANNED(atol, "use the checked parsers of base/str.h")
+#define atol(...) KODA_BANNED(atol, "use the checked parsers of base/parse.h")
 #undef atof
-#define atof(...) KODA_BANNED(atof, "use the checked parsers of base/str.h")
+#define atof(...) KODA_BANNED(atof, "use the checked parsers of base/parse.h")
 #undef sscanf
-#define sscanf(...) KODA_BANNED(sscanf, "use the checked parsers of base/str.h")
+#define sscanf(...) KODA_BANNED(sscanf, "use the checked parsers of base/parse.h")
 
 /* Static buffers and process-wide state: not for a library that may be called from threads. */
 #undef strerror

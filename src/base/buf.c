@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* To need bytes at least. */
+/* Grows the buffer to at least need bytes. */
 static int grow(struct koda_buf *buf, size_t need)
 {
 	size_t cap = buf->cap ? buf->cap : 64;
@@ -22,7 +22,7 @@ static int grow(struct koda_buf *buf, size_t need)
 	return KODA_OK;
 }
 
-/* Room for len more bytes and a terminator. */
+/* Reserves room for len more bytes and a terminator. */
 static inline int make_room(struct koda_buf *buf, size_t len)
 {
 	if (len > buf->max || buf->len > buf->max - len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes: struct koda_span looks at someone else's, struct koda_buf owns its own. A buffer is born
- * with a ceiling, so that hostile input meets a number and not the out-of-memory killer.
+ * Bytes: struct koda_span borrows them, struct koda_buf owns them. Every buffer has a ceiling, so
+ * that hostile input fails with LIMIT and does not exhaust the memory.
  */
 #ifndef KODA_BASE_BUF_H
 #define KODA_BASE_BUF_H
@@ -24,14 +24,16 @@ struct koda_buf {
 		.max = (ceiling)                                                                   \
 	}
 
-/* Fails: LIMIT at the ceiling, NOMEM; the contents stay as they were. */
+/* Appends bytes. Fails: LIMIT at the ceiling, NOMEM; the contents are unchanged then. */
 KODA_CHECK int koda_buf_add(struct koda_buf *buf, const void *bytes, size_t len);
 KODA_CHECK int koda_buf_addf(struct koda_buf *buf, const char *format, ...) KODA_PRINTF(2, 3);
-/* Makes room for len more bytes and gives a pointer to them; koda_buf_grew takes them over. */
+/* Reserves room for len more bytes and returns a pointer to it; koda_buf_grew makes them part of
+ * the contents. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_buf_room(struct koda_buf *buf, size_t len, char **ret_room);
 void koda_buf_grew(struct koda_buf *buf, size_t len);
 void koda_buf_clear(struct koda_buf *buf);
-/* The contents as an owned C string (never NULL on success); the buffer is empty afterwards. */
+/* Returns the contents as an owned C string, never NULL, and leaves the buffer empty. Fails: NOMEM.
+ */
 KODA_CHECK int koda_buf_take(struct koda_buf *buf, char **ret_text);
 
 #define koda_auto_buf __attribute__((cleanup(koda_buf_clear)))
@@ -56,7 +58,7 @@ static inline bool koda_span_is(struct koda_span a, const char *text)
 	return koda_span_eq(a, koda_span_of(text));
 }
 
-/* s without its first n bytes (n <= s.len). */
+/* Returns s without its first n bytes (n <= s.len). */
 static inline struct koda_span koda_span_skip(struct koda_span s, size_t n)
 {
 	return (struct koda_span){ s.ptr + n, s.len - n };

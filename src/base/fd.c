@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/fd.h"
 
-#include "base/diag.h"
-#include "base/quiet.h"
+#include "base/error.h"
+#include "base/sigguard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ void koda_fd_close(int *fd)
 	errno = saved;
 }
 
-/* Files in these are the kernel's: reading one can do something, take something away or wait. */
+/* File systems of the kernel: reading a file there can have side effects, consume data or block. */
 static bool is_kernels(int fd)
 {
 	static const unsigned long kinds[] = {
@@ -181,13 +181,13 @@ int koda_fd_memory(const char *name, int *ret_fd, struct koda_error *err)
 
 int koda_fd_seal(int fd, const void *bytes, size_t len, struct koda_error *err)
 {
-	struct koda_quiet quiet;
+	struct koda_sigguard quiet;
 	int r;
 
-	/* The limit of a file's size holds for memory too. */
-	koda_quiet_begin(&quiet);
+	/* RLIMIT_FSIZE holds for a memfd too. */
+	koda_sigguard_begin(&quiet);
 	r = koda_fd_write_all(fd, bytes, len, err);
-	koda_quiet_end(&quiet);
+	koda_sigguard_end(&quiet);
 	if (r < 0)
 		return r;
 	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS, ALL_SEALS) < 0)

@@ -21,35 +21,38 @@ static inline int koda_take_fd(int *fd)
 	return taken;
 }
 
-/* Opens for reading what held (O_PATH) is, if that is a regular file, and not one of the kernel's
- * own file systems. Nothing else is opened even to be looked at: opening a device can do something,
- * and whoever put it there chose which. Fails: SYS, INVALID. */
+/* Opens the regular file behind an O_PATH descriptor for reading. Refuses files of procfs, sysfs
+ * and the like. Nothing but a regular file is opened, because opening a device has side effects
+ * that an attacker could choose. Fails: SYS, INVALID. */
 KODA_CHECK int koda_fd_open_held(int held, int *ret_fd, struct koda_error *err);
-/* The same by name, following links. */
+/* Like koda_fd_open_held, for a path; follows symbolic links. Fails: SYS, INVALID. */
 KODA_CHECK int koda_fd_open_regular(const char *path, int *ret_fd, struct koda_error *err);
 
 /* Appends everything up to end of file; waits when the descriptor is non-blocking.
  * Fails: SYS, LIMIT at the buffer's ceiling, NOMEM. */
 KODA_CHECK int koda_fd_read_all(int fd, struct koda_buf *out, struct koda_error *err);
-/* Fails: SYS. A reader that went away is EPIPE only if SIGPIPE is ignored. */
+/* Writes all len bytes. Fails: SYS. If the reader is gone, that is EPIPE only while SIGPIPE is
+ * ignored or blocked. */
 KODA_CHECK int koda_fd_write_all(int fd, const void *bytes, size_t len, struct koda_error *err);
 
+/* Makes a pipe. Fails: SYS. */
 KODA_CHECK int koda_fd_pipe(int *ret_read, int *ret_write, struct koda_error *err);
-/* A connected pair of SOCK_SEQPACKET sockets. */
+/* Makes a connected pair of SOCK_SEQPACKET sockets. Fails: SYS. */
 KODA_CHECK int koda_fd_socketpair(int *ret_a, int *ret_b, struct koda_error *err);
 
-/* An in-memory file, empty and not sealed. name shows up in /proc only. Fails: SYS. */
+/* Makes an empty memfd that is not sealed; name shows up in /proc only. Fails: SYS. */
 KODA_CHECK int koda_fd_memory(const char *name, int *ret_fd, struct koda_error *err);
-/* Gives it these contents, after which nobody can change or resize it any more; the seals are read
- * back. Fails: SYS. */
+/* Writes the contents of a memfd, seals it against writing and resizing, and reads the seals back.
+ * Fails: SYS. */
 KODA_CHECK int koda_fd_seal(int fd, const void *bytes, size_t len, struct koda_error *err);
-/* Both. */
+/* Makes a sealed memfd with these contents. Fails: SYS. */
 KODA_CHECK int koda_fd_sealed(const char *name, const void *bytes, size_t len, int *ret_fd,
 			      struct koda_error *err);
-/* True if fd is sealed against writing, growing, shrinking and further sealing. */
+/* Returns true if fd is sealed against writing, growing, shrinking and further sealing. */
 bool koda_fd_is_sealed(int fd);
 
-/* One message of len bytes (1 or more) with count descriptors (at most KODA_FD_PASS_MAX). */
+/* Sends one message of len bytes (1 or more) with count descriptors (at most KODA_FD_PASS_MAX).
+ * Fails: SYS. */
 #define KODA_FD_PASS_MAX 16
 KODA_CHECK int koda_fd_send(int socket, const void *bytes, size_t len, const int *fds, size_t count,
 			    struct koda_error *err);

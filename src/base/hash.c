@@ -48,8 +48,8 @@ static inline uint64_t byte(const char *p, size_t i)
 	return (uint64_t)(unsigned char)p[i] << 8 * i;
 }
 
-/* The bytes after the last whole word, as if zeros followed. A copy of so few would be a call; what
- * is read twice here is the same both times. */
+/* Returns the bytes after the last whole word, padded with zeros. Overlapping loads are cheaper
+ * than a call of memcpy for so few bytes. */
 static inline uint64_t load_last(struct koda_span bytes)
 {
 	size_t count = bytes.len % sizeof(uint64_t);
@@ -102,7 +102,8 @@ struct koda_hash_key koda_hash_key_draw(const void *table)
 	if (seed)
 		memcpy(&key, seed, sizeof(key));
 	else if (getrandom(&key, sizeof(key), GRND_NONBLOCK) < 0)
-		key.k0 = (uint64_t)(uintptr_t)&key; /* address space layout is all that is left */
+		key.k0 = (uint64_t)(uintptr_t)&key; /* no AT_RANDOM: only address space
+						       randomisation is left */
 	key.k0 ^= koda_hash(&key, 1, (struct koda_span){ (const char *)&place, sizeof(place) });
 	key.k1 ^= koda_hash(&key, 2, (struct koda_span){ (const char *)&place, sizeof(place) });
 	return key;

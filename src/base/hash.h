@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keyed hashing (SipHash-1-3). Tables built from policy text must not degrade when whoever wrote
- * the text chose it to collide, so every table draws its own key.
+ * Keyed hashing (SipHash-1-3). Every table has a random key of its own, so that the author of a
+ * policy cannot choose entries that collide.
  */
 #ifndef KODA_BASE_HASH_H
 #define KODA_BASE_HASH_H
@@ -14,7 +14,7 @@ struct koda_hash_key {
 	uint64_t k1;
 };
 
-/* A key nobody outside this process knows, another one for each table. */
+/* Returns a key for this table, secret outside this process. */
 struct koda_hash_key koda_hash_key_draw(const void *table);
 
 uint64_t koda_hash(const struct koda_hash_key *key, uint32_t salt, struct koda_span bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/path.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int apply_step(struct koda_buf *out, struct koda_span name)
 	return r;
 }
 
-/* The same for every component of text. */
+/* Applies every component of text. */
 static int apply_steps(struct koda_buf *out, const char *text)
 {
 	int r = KODA_OK;
@@ -69,7 +69,7 @@ static int apply_steps(struct koda_buf *out, const char *text)
 	return r;
 }
 
-/* The working directory, "/" included, appended to out. */
+/* Appends the working directory to out. */
 static int add_cwd(struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_free char *cwd = getcwd(NULL, 0);
@@ -83,7 +83,7 @@ static int add_cwd(struct koda_buf *out, struct koda_error *err)
 	return r < 0 ? koda_fail_room(err, r, "the working directory's path") : KODA_OK;
 }
 
-/* Where a walk along path begins: "/", or the working directory. */
+/* Sets out to the start of a walk along path: "/" or the working directory. */
 static int start_at(struct koda_buf *out, const char *path, struct koda_error *err)
 {
 	int r = koda_buf_add(out, "/", 1);
@@ -106,11 +106,11 @@ int koda_path_absolute(const char *path, char **ret_path, struct koda_error *err
 	return r < 0 ? koda_fail_room(err, r, "the path") : koda_buf_take(&out, ret_path);
 }
 
-/* A walk along a path: where it is, by name and by descriptor. The descriptor makes each step cost
- * the same however deep the path is; it is -1 once the way is not there, or closed to us. */
+/* A walk along a path: its position by name and by descriptor. With the descriptor the cost of a
+ * step does not depend on the depth. It is -1 below a component that is missing or unreadable. */
 struct walk {
 	struct koda_buf out;
-	struct koda_buf pending; /* what is still to be walked */
+	struct koda_buf pending; /* components that are left */
 	size_t at;
 	int dir;
 	int links;
@@ -124,8 +124,8 @@ static void walk_clear(struct walk *walk)
 	koda_fd_close(&walk->dir);
 }
 
-/* Below what is not there, or not a directory, or closed to us, a path is only its spelling. Below
- * what could not be opened for another reason, want of descriptors say, there may be links. */
+/* Below a component that is missing, no directory or unreadable, the path is kept as spelt. Below
+ * one that could not be opened for another reason, such as EMFILE, there may be links. */
 static void move_to(struct walk *walk, int dirfd, const char *name)
 {
 	int next = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -137,7 +137,7 @@ static void move_to(struct walk *walk, int dirfd, const char *name)
 	walk->dir = next;
 }
 
-/* Puts a link's target in front of what is still to be walked. */
+/* Puts the target of a link in front of the components that are left. */
 static int redirect(struct walk *walk, const char *target, size_t len)
 {
 	koda_auto_buf struct koda_buf rest = KODA_BUF_INIT(2 * KODA_PATH_MAX);
@@ -161,8 +161,8 @@ static int redirect(struct walk *walk, const char *target, size_t len)
 	return KODA_OK;
 }
 
-/* Reads name as a link: its length, 0 if it is none, negative if it cannot be told. Below /proc a
- * link that may not be read can lead anywhere, so there it counts as an error. */
+/* Reads the symbolic link name. Returns its length, 0 if it is no link, or a negative value if that
+ * is unknown. An unreadable link below /proc can lead anywhere, so it counts as unknown. */
 static ssize_t read_link(const struct walk *walk, const char *name, char *target, size_t size)
 {
 	ssize_t n = walk->dir >= 0 ? readlinkat(walk->dir, name, target, size) : 0;
@@ -175,7 +175,7 @@ static ssize_t read_link(const struct walk *walk, const char *name, char *target
 	return -1;
 }
 
-/* One component that is an ordinary name. */
+/* Walks one component that is an ordinary name. */
 static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv *links,
 		     struct koda_error *err)
 {
@@ -204,7 +204,7 @@ static int walk_name(struct walk *walk, struct koda_span name, struct koda_strv 
 			koda_fd_close(&walk->dir);
 		return KODA_OK;
 	}
-	/* Also the one too many: as long as it stays, and those before it, nobody gets further. */
+	/* List the link that exceeds the limit too: while it exists, the path leads nowhere. */
 	r = links ? koda_strv_add(links, walk->out.ptr, err) : KODA_OK;
 	if (r < 0)
 		return r;
@@ -227,13 +227,13 @@ static int walk_step(struct walk *walk, struct koda_strv *links, struct koda_err
 	if (!koda_span_is(name, ".."))
 		return walk_name(walk, name, links, err);
 	drop_last(&walk->out);
-	/* By name: from a directory that is not there, ".." leads back to one that may be. */
+	/* Reopen by name: ".." of a missing directory may lead to an existing one. */
 	move_to(walk, AT_FDCWD, walk->out.ptr);
 	return KODA_OK;
 }
 
-/* Most paths have no links: one look tells, and the spelling is the answer. So it is if the look
- * ends where something is missing: a link before that would have ended it there. */
+/* Returns true if openat2 with RESOLVE_NO_SYMLINKS shows that path has no links. ENOENT shows it
+ * too: a link before the missing component would have given ELOOP. */
 static bool is_plain(const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Paths are byte strings. The lexical half works on text alone; the kernel half resolves beneath a
- * directory descriptor, so that check and use cannot come apart.
+ * directory descriptor, so that check and use cannot differ.
  */
 #ifndef KODA_BASE_PATH_H
 #define KODA_BASE_PATH_H
 
 #include "base/buf.h"
 #include "base/macros.h"
-#include "base/str.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 
@@ -31,7 +31,7 @@ enum koda_step koda_path_next(struct koda_span *rest, struct koda_span *ret_name
 KODA_CHECK int koda_path_normalise(struct koda_span path, struct koda_buf *out,
 				   struct koda_error *err);
 
-/* Is path the directory dir or below it? Both in normal form. */
+/* Returns true if path is dir or lies below it; both in normal form. */
 bool koda_path_covers(struct koda_span dir, struct koda_span path);
 
 /* Joins a directory in normal form and a relative name; owned by the caller. Fails: NOMEM. */
@@ -42,13 +42,15 @@ KODA_CHECK int koda_path_join(const char *dir, const char *name, char **ret_path
  * user reads it; owned by the caller. Fails: SYS, LIMIT, NOMEM. */
 KODA_CHECK int koda_path_absolute(const char *path, char **ret_path, struct koda_error *err);
 
-/* Follows symbolic links as far as the path exists, dangling ones included; what does not exist,
- * or may not be looked at, stands as spelt. A relative path starts at the working directory, and
- * ".." goes up from where a link led, as the kernel does. Fails: SYS (a loop), LIMIT, NOMEM. */
+/* Follows symbolic links as far as the path exists, dangling ones included; components
+ * that do not exist, or cannot be examined, are kept as spelt. A relative path starts at the
+ * working directory, and ".." goes up from the target of a link, as in the kernel. Fails: SYS (a
+ * loop), LIMIT, NOMEM. */
 KODA_CHECK int koda_path_resolve(const char *path, char **ret_path, struct koda_error *err);
 
-/* The same, and appends the places of all links on that way, each without links in its own
- * directories. One walk does both, so a link that changes meanwhile cannot fool it. */
+/* Like koda_path_resolve, and appends the path of every link on the way; the directories of those
+ * paths have no links. One walk does both, so a link that changes during it is either followed and
+ * listed, or neither. */
 KODA_CHECK int koda_path_trace(const char *path, char **ret_path, struct koda_strv *links,
 			       struct koda_error *err);
 

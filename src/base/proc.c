@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/proc.h"
 
-#include "base/diag.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 
 #include <errno.h>
@@ -11,20 +12,11 @@
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FDMAP_MAX 16
 
-uint64_t koda_clock_now(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-}
-
-/* First past every number the child is to have, so that no dup2 overwrites a source. */
+/* Duplicates the sources past every number that the child gets, so that no dup2 overwrites one. */
 static int lift_descriptors(const struct koda_fdmap *give, size_t count, int *lifted,
 			    struct koda_error *err)
 {
@@ -134,7 +126,7 @@ int koda_proc_spawn(struct koda_proc *proc, const char *path, char *const argv[]
 	/* The pid cannot be reused before we reap it, so opening it afterwards is no race. */
 	proc->pidfd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
 	if (proc->pidfd < 0) {
-		/* A host that ignores SIGCHLD has its children reaped at once: ours is gone. */
+		/* In a host that ignores SIGCHLD the kernel reaps children at once. */
 		if (errno == ESRCH)
 			proc->pid = 0;
 		r = koda_fail(err, KODA_E_SYS, errno, "pidfd_open");
@@ -143,32 +135,18 @@ int koda_proc_spawn(struct koda_proc *proc, const char *path, char *const argv[]
 	return r;
 }
 
-int koda_clock_left_ms(uint64_t deadline_ns)
-{
-	uint64_t now;
-	uint64_t ms;
-
-	if (deadline_ns == KODA_DEADLINE_NEVER)
-		return -1;
-	now = koda_clock_now();
-	if (now >= deadline_ns)
-		return 0;
-	ms = (deadline_ns - now + 999999) / 1000000;
-	return ms > 60000 ? 60000 : (int)ms;
-}
-
 static int reap(struct koda_proc *proc, struct koda_exit *ret_exit)
 {
 	bool by_fd = proc->pidfd >= 0;
 	siginfo_t info = { .si_pid = 0 };
 	int r;
 
-	/* By descriptor where there is one: a number may have become another child's. */
+	/* By pidfd where there is one: the pid may belong to another child by now. */
 	do {
 		r = waitid(by_fd ? P_PIDFD : P_PID, (id_t)(by_fd ? proc->pidfd : proc->pid), &info,
 			   WEXITED);
 	} while (r < 0 && errno == EINTR);
-	/* Even a child that someone else reaped is forgotten. */
+	/* Also if another thread of the host has reaped it. */
 	proc->pid = 0;
 	koda_fd_close(&proc->pidfd);
 	if (r < 0)
@@ -206,7 +184,7 @@ void koda_proc_kill(struct koda_proc *proc)
 	int saved = errno;
 
 	if (proc->pid > 0) {
-		/* By descriptor: should someone else have reaped it, the number is another's. */
+		/* By pidfd: if the host has reaped the child, its pid may be reused. */
 		if (proc->pidfd >= 0)
 			(void)syscall(SYS_pidfd_send_signal, proc->pidfd, SIGKILL, NULL, 0);
 		else

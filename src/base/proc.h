@@ -40,18 +40,12 @@ KODA_CHECK int koda_proc_spawn(struct koda_proc *proc, const char *path, char *c
 			       char *const envp[], const struct koda_fdmap *give, size_t count,
 			       struct koda_error *err);
 
-/* Nanoseconds on the monotonic clock. */
-uint64_t koda_clock_now(void);
-#define KODA_DEADLINE_NEVER UINT64_MAX
-/* How long poll is to wait for an absolute deadline: a minute at most, -1 for ever. */
-int koda_clock_left_ms(uint64_t deadline_ns);
-
 /* Waits until the child has ended or the absolute deadline passed, and reaps it.
  * Fails: TIMEOUT (the child still runs), SYS. */
 KODA_CHECK int koda_proc_wait(struct koda_proc *proc, uint64_t deadline_ns,
 			      struct koda_exit *ret_exit, struct koda_error *err);
 
-/* SIGKILL and reap if it still runs; safe to call twice. */
+/* Sends SIGKILL and reaps the child, if there is one; safe to call twice. */
 void koda_proc_kill(struct koda_proc *proc);
 #define koda_auto_proc __attribute__((cleanup(koda_proc_kill)))
 

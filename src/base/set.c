@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/set.h"
 
-/* The slot that holds entry, or the free one where it belongs. Needs slot_count > 0. */
+/* Returns the slot of entry, or the free slot for it. slot_count must not be 0. */
 static uint32_t *slot_of(const struct koda_set *set, struct koda_span entry, uint32_t hash)
 {
 	size_t mask = set->slot_count - 1;
@@ -108,7 +108,7 @@ struct koda_span koda_set_get(const struct koda_set *set, size_t i)
 	return (struct koda_span){ set->text.ptr + set->items[i].at, set->items[i].len };
 }
 
-/* Everything as it is, the key included: nothing has to be hashed again. */
+/* Copies the key too, so that nothing is hashed again. */
 int koda_set_copy(struct koda_set *dst, const struct koda_set *src)
 {
 	int r;

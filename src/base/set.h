@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An ordered set of byte strings: entries keep the order in which they first came. */
+/* An ordered set of byte strings: entries keep the order in which they were added. */
 #ifndef KODA_BASE_SET_H
 #define KODA_BASE_SET_H
 
@@ -32,13 +32,14 @@ struct koda_set {
 
 #define KODA_SET_NONE SIZE_MAX
 
-/* Copies entry. ret_index (may be NULL) is its number, whether new or not. Fails: LIMIT, NOMEM. */
+/* Adds a copy of entry. *ret_index (may be NULL) is its number, also if it was present. Fails:
+ * LIMIT, NOMEM. */
 KODA_CHECK int koda_set_add(struct koda_set *set, struct koda_span entry, size_t *ret_index);
-/* Its number or KODA_SET_NONE. */
+/* Returns the number of entry, or KODA_SET_NONE. */
 size_t koda_set_find(const struct koda_set *set, struct koda_span entry);
-/* Borrowed until the next add, NUL-terminated; {NULL, 0} past the end. */
+/* Returns entry i, NUL-terminated and borrowed until the next add; {NULL, 0} past the end. */
 struct koda_span koda_set_get(const struct koda_set *set, size_t i);
-/* dst must be empty. Fails: LIMIT, NOMEM; it is empty then. */
+/* Copies src into dst, which must be empty. Fails: LIMIT, NOMEM; dst is empty then. */
 KODA_CHECK int koda_set_copy(struct koda_set *dst, const struct koda_set *src);
 bool koda_set_equal(const struct koda_set *a, const struct koda_set *b);
 void koda_set_clear(struct koda_set *set);

@@ -8,7 +8,7 @@ static const char *label_of(const struct koda_trie *trie, const struct koda_trie
 	return edge->len <= KODA_TRIE_INLINE ? edge->label.bytes : trie->text.ptr + edge->label.at;
 }
 
-/* The slot of the edge, or the free one where it belongs. Needs slot_count > 0. */
+/* Returns the slot of the edge, or the free slot for it. slot_count must not be 0. */
 static struct koda_trie_edge *slot_of(const struct koda_trie *trie, uint32_t parent,
 				      struct koda_span label, uint32_t hash)
 {
@@ -26,14 +26,14 @@ static struct koda_trie_edge *slot_of(const struct koda_trie *trie, uint32_t par
 	return &trie->slots[i];
 }
 
-/* Moves into a table of want slots. */
+/* Moves the edges into a table of want slots. */
 static int rebuild(struct koda_trie *trie, size_t want)
 {
 	struct koda_trie_edge *slots = reallocarray(NULL, want, sizeof(*slots));
 
 	if (!slots)
 		return KODA_E_NOMEM;
-	/* Not calloc: pages that are looked at before they are written to would fault twice. */
+	/* Not calloc: a page that is read before it is written faults twice. */
 	memset(slots, 0, want * sizeof(*slots));
 	if (!trie->slots)
 		trie->key = koda_hash_key_draw(slots);

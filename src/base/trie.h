@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tree whose edges carry byte strings: path components from the root downwards, or host labels
- * from the right. All edges live in one hash table, so a step costs the same however many
- * children a node has, and a walk stops at the first label no rule mentions.
+ * from the right. All edges live in one hash table, so the cost of a step does not depend
+ * on the number of children, and a walk stops at the first label that no rule mentions.
  */
 #ifndef KODA_BASE_TRIE_H
 #define KODA_BASE_TRIE_H
@@ -22,7 +22,7 @@
 struct koda_trie_edge {
 	uint32_t hash;
 	uint32_t parent;
-	uint32_t child; /* 0 means the slot is free: the root is nobody's child */
+	uint32_t child; /* 0 means the slot is free: the root is never a child */
 	uint32_t len;
 	union {
 		char bytes[KODA_TRIE_INLINE]; /* a label of at most this length */
@@ -44,12 +44,12 @@ struct koda_trie {
 		.text = KODA_BUF_INIT(ceiling)                                                     \
 	}
 
-/* Makes room for so many more nodes at once. Fails: LIMIT, NOMEM; nothing is lost then. */
+/* Reserves room for more nodes. Fails: LIMIT, NOMEM; the tree is unchanged then. */
 KODA_CHECK int koda_trie_reserve(struct koda_trie *trie, size_t more);
-/* The child of parent along label, made if it is not there. Fails: LIMIT, NOMEM. */
+/* Finds the child of parent along label, or adds it. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_trie_add(struct koda_trie *trie, uint32_t parent, struct koda_span label,
 			     uint32_t *ret_child);
-/* The child or KODA_TRIE_NONE. */
+/* Returns the child of parent along label, or KODA_TRIE_NONE. */
 uint32_t koda_trie_find(const struct koda_trie *trie, uint32_t parent, struct koda_span label);
 void koda_trie_clear(struct koda_trie *trie);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-16, T-49. The view of a plan, as bubblewrap is told to make it where nobody else may:
- * everything read-only, then the ops in their order, parents before children, and last what is
- * finished becomes read-only too.
+ * T-16, T-49. The view of a plan as arguments of bubblewrap, for machines where only bubblewrap may
+ * mount: first everything read-only, then the operations in order, parents before children, and
+ * last the finished tmpfs mounts become read-only too.
  *
- *   overlay     an empty directory in memory: bubblewrap has no copies
- *   late        what comes from such a directory is one itself
- *   pin         nothing; bubblewrap follows every link
+ *   overlay     a tmpfs: bubblewrap 0.6 has no overlays
+ *   late        a path inside such a tmpfs is a tmpfs, too
+ *   pin         left out; bubblewrap follows every link
  *
- * Bubblewrap finds mount points by path, follows links and makes what is missing, while all of the
- * host can be written. A path that somebody exchanges meanwhile would have it make files anywhere.
- * So it is told of no path at all if the launcher inside may mount, which makes the view by held
- * descriptors. Where the launcher may not, bubblewrap binds what exists, but hides nothing in trees
- * that can be written; and the launcher looks at every mount.
+ * Bubblewrap finds mount points by path, follows links and creates missing ones, while the tree of
+ * the host is writable. A process that exchanges a path meanwhile could make it create files
+ * anywhere. So bubblewrap gets no path at all if the launcher may mount inside, which makes the
+ * view by descriptors. Where the launcher may not, bubblewrap binds existing paths, but masks
+ * nothing in writable trees; and the launcher inspects every mount.
  */
 #include "plan/bwrap.h"
 
-#include "base/diag.h"
+#include "base/error.h"
+#include "base/escape.h"
 #include "base/path.h"
-#include "base/show.h"
 #include "wire/bwrap.h"
 
 #include <inttypes.h>
@@ -28,12 +28,12 @@
 #define MASK_BYTES 4096
 #define VEIL_MODE  0111U
 
-/* The first failure sticks, so that callers need to look only once. */
+/* Keeps the first failure, so that callers check once. */
 struct writer {
 	struct koda_buf *out;
 	const struct koda_plan *plan;
-	uint64_t files;   /* that contents were asked for, so far */
-	uint64_t nothing; /* the same of none */
+	uint64_t files;   /* descriptors with contents used so far */
+	uint64_t nothing; /* empty descriptors used so far */
 	int failed;
 };
 
@@ -99,11 +99,11 @@ static void put_mask(struct writer *w, const struct koda_op *op)
 		put_data(w, "--ro-bind-data", 0, KODA_INSIDE_NOTHING + w->nothing++, path);
 		return;
 	}
-	put_tmpfs(w, path, MASK_BYTES, 0);
+	put_tmpfs(w, path, MASK_BYTES, op->flags & KODA_OP_EMPTY ? 0555 : 0);
 	close_mount(w, path);
 }
 
-/* The way through a veil to a hole is as closed as the veil: each directory on it is made so. */
+/* Creates the directories between a veil and a hole with the mode of the veil. */
 static void put_hole(struct writer *w, size_t line)
 {
 	struct koda_span hole = w->plan->lines[line].op.text1;
@@ -130,8 +130,8 @@ static void put_hole(struct writer *w, size_t line)
 	put_bind(w, "--ro-bind", hole.ptr);
 }
 
-/* From a view that bubblewrap has made so far nothing can be bound; what would be is a copy of a
- * cache, which is empty, or the kernel's, which the host has too. */
+/* Bubblewrap cannot bind from the view made so far. A LATE path lies in a copy of a cache, which is
+ * an empty tmpfs here, or in /proc, where the host has it too. */
 static void put_late(struct writer *w, const struct koda_op *op)
 {
 	const char *path = op->text1.ptr;
@@ -185,30 +185,15 @@ static void put_op(struct writer *w, size_t line)
 		put(w, "--proc");
 		put(w, "/proc");
 		break;
-	case KODA_OP_SCRATCH:
-	case KODA_OP_SOCKET:
 	case KODA_OP_PIN:
-	case KODA_OP_HOLD:
-	case KODA_OP_HOLD_FILE:
-	case KODA_OP_LANDLOCK:
-	case KODA_OP_RLIMIT:
-	case KODA_OP_FILTER:
-	case KODA_OP_DENIED_WRITE:
-	case KODA_OP_DENIED_READ:
-	case KODA_OP_CWD:
-	case KODA_OP_ENV:
-	case KODA_OP_ARG:
-	case KODA_OP_TERMINAL:
-	case KODA_OP_NET:
-	case KODA_OP_CGROUP:
-	case KODA_OP_DESCRIPTOR:
+		KODA_OPS(KODA_OP_CASE_OUTSIDE_VIEW)
 	case KODA_OP_COUNT:
 		break;
 	}
 }
 
-/* Veils and /dev are finished: nothing is created in them any more. */
-static void close_own(struct writer *w)
+/* Makes veils and /dev read-only, after the last mount point in them was created. */
+static void close_finished(struct writer *w)
 {
 	for (size_t i = 0; i < w->plan->count; i++) {
 		const struct koda_op *op = &w->plan->lines[i].op;
@@ -223,12 +208,11 @@ static void close_own(struct writer *w)
 	}
 }
 
-/* A plan that grants instead of making a view would come out as a sandbox with everything open. */
+/* Returns false for a plan of the backend landlock: as a view it would protect nothing. */
 static bool has_view(const struct koda_plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->lines[i].op.kind == KODA_OP_SCRATCH ||
-		    plan->lines[i].op.kind == KODA_OP_SOCKET)
+		if (koda_op_stage(plan->lines[i].op.kind) == KODA_STAGE_LANDLOCK)
 			return false;
 	return true;
 }
@@ -242,7 +226,8 @@ static bool is_below(const struct koda_plan *plan, const size_t *trees, size_t c
 	return false;
 }
 
-/* In a tree of the host that can be written: would bubblewrap make something there? */
+/* Returns true if bubblewrap could create a file of the host for this operation, in a writable
+ * tree. */
 static bool makes_something(const struct koda_op *op)
 {
 	bool binds = op->kind == KODA_OP_WRITABLE || op->kind == KODA_OP_READONLY;
@@ -280,7 +265,7 @@ int koda_bwrap_divide(const struct koda_plan *plan, struct koda_plan *ret_divide
 
 static void put_frame(struct writer *w)
 {
-	/* The first process inside is ours and reaps; it has no parent there to outlive. */
+	/* The first process inside is init of the launcher, which reaps; so --as-pid-1. */
 	static const char *const frame[] = { "--unshare-user",
 					     "--unshare-pid",
 					     "--unshare-ipc",
@@ -302,9 +287,9 @@ int koda_bwrap_start(struct koda_buf *out, struct koda_error *err)
 	struct writer w = { .out = out };
 
 	put_frame(&w);
-	/* The network's namespace takes longest; the launcher makes it while it does other things.
-	 * The tree has its devices, of which the launcher takes the harmless ones. Nobody but
-	 * bubblewrap may mount the /proc of its namespace of processes. */
+	/* The launcher makes the network namespace, which takes longest, in parallel. It binds the
+	 * harmless devices out of the host's /dev. Only bubblewrap may mount the /proc of its pid
+	 * namespace. */
 	put_bind(&w, "--dev-bind", "/");
 	put(&w, "--proc");
 	put(&w, "/proc");
@@ -324,7 +309,7 @@ int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out, struc
 	put_bind(&w, "--ro-bind", "/");
 	for (size_t i = 0; i < divided->count; i++)
 		put_op(&w, i);
-	close_own(&w);
+	close_finished(&w);
 	if (w.files > KODA_FILES_MAX || w.nothing > KODA_NOTHING_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0,
 				 "too many files are to be hidden, at most %d by bubblewrap; hide "
@@ -352,7 +337,7 @@ int koda_bwrap_print(const struct koda_plan *plan, struct koda_buf *out, struct 
 		if (at > 0)
 			r = koda_buf_add(out, arg[0] == '-' && arg[1] == '-' ? "\n" : " ", 1);
 		if (r == KODA_OK)
-			r = koda_show_text(out, koda_span_of(arg), " \\");
+			r = koda_escape_text(out, koda_span_of(arg), " \\");
 	}
 	if (r == KODA_OK)
 		r = koda_buf_add(out, "\n", 1);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-24. The copy-on-write view of a package cache. Copies are told apart by the cache and by what
- * is closed inside it, so that every run which uses a copy finds it as a run with the same rules
- * left it.
+ * T-24. The copy-on-write view of a package cache. The name of a copy depends on the cache and on
+ * the paths that are protected inside it, so that only runs with equal rules share a copy.
  */
-#include "plan/plan.h"
+#include "plan/cache.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/path.h"
 #include "policy/rules.h"
 
 #include <inttypes.h>
 
-/* FNV-1a. A collision gives a run a copy of its own project's that other rules left. */
+/* Returns the FNV-1a hash. After a collision a run gets a copy of its own project that was made
+ * under other rules. */
 static uint64_t hash_of(struct koda_span text)
 {
 	uint64_t hash = 0xcbf29ce484222325U;
@@ -22,14 +22,15 @@ static uint64_t hash_of(struct koda_span text)
 	return hash;
 }
 
-/* What is closed inside the cache, in any order; 0 for nothing. */
+/* Returns a hash of the protected paths inside the cache, independent of their order; 0 for none.
+ */
 static uint64_t closed_inside(const struct koda_rules *rules, struct koda_span cache)
 {
-	const struct koda_texts *marked = koda_rules_marked(rules);
+	const struct koda_strlist *marked = koda_rules_marked(rules);
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < marked->count; i++) {
-		struct koda_span path = koda_texts_get(marked, i);
+		struct koda_span path = koda_strlist_get(marked, i);
 
 		if (path.len > cache.len && koda_path_covers(cache, path) &&
 		    koda_rules_write(rules, path.ptr, path.len).answer == KODA_DENY)
@@ -38,7 +39,7 @@ static uint64_t closed_inside(const struct koda_rules *rules, struct koda_span c
 	return sum;
 }
 
-/* "/home/u/.cargo/git" below "/home/u" is ".cargo-git". */
+/* Appends ".cargo-git" for "/home/u/.cargo/git" below "/home/u". */
 static int add_name(struct koda_buf *out, const char *home, struct koda_span cache)
 {
 	struct koda_span name = koda_span_skip(cache, strlen(home) + 1);
@@ -49,7 +50,7 @@ static int add_name(struct koda_buf *out, const char *home, struct koda_span cac
 	return r;
 }
 
-/* Where the copy is kept; LIMIT if that has no name. */
+/* Appends the path of the copy. Fails: LIMIT if there is none, NOMEM. */
 static int name_store(const struct koda_plan_request *request, struct koda_span cache,
 		      struct koda_buf *out)
 {
@@ -67,14 +68,14 @@ static int name_store(const struct koda_plan_request *request, struct koda_span 
 	return r;
 }
 
-int koda_plan_cache(const struct koda_copy *copy, struct koda_span cache,
-		    const struct koda_look *look)
+int koda_plan_cache(const struct koda_cache_copy *copy, struct koda_span cache,
+		    const struct koda_fs_stat *look)
 {
 	koda_auto_buf struct koda_buf store = KODA_BUF_INIT(KODA_PATH_MAX);
 	struct koda_op op = { .kind = KODA_OP_OVERLAY, .text1 = cache };
 	int r;
 
-	if (look->thing != KODA_THING_DIR)
+	if (look->type != KODA_FILE_DIR)
 		return KODA_OK;
 	r = name_store(copy->request, cache, &store);
 	if (r == KODA_E_NOMEM || koda_set_add(copy->mounted, cache, NULL) < 0)
@@ -84,7 +85,7 @@ int koda_plan_cache(const struct koda_copy *copy, struct koda_span cache,
 		op.n1 = look->dev;
 		op.n2 = look->ino;
 	} else {
-		/* Nowhere to keep a copy: a directory of the sandbox's own. */
+		/* No directory for copies: a tmpfs instead. */
 		op.kind = KODA_OP_TMPFS;
 		op.n1 = KODA_OP_CACHE_BYTES;
 		op.n2 = 0700;
@@ -92,27 +93,28 @@ int koda_plan_cache(const struct koda_copy *copy, struct koda_span cache,
 	return koda_plan_add(copy->plan, &op, "cache.copy_on_write", copy->err);
 }
 
-static bool is_copied(const struct koda_copy *copy, struct koda_span path)
+static bool is_copied(const struct koda_cache_copy *copy, struct koda_span path)
 {
 	return koda_rules_write(copy->request->rules, path.ptr, path.len).why == KODA_WHY_CACHE;
 }
 
-static int look_at(const struct koda_copy *copy, struct koda_span path, struct koda_look *ret_look)
+static int look_at(const struct koda_cache_copy *copy, struct koda_span path,
+		   struct koda_fs_stat *ret_look)
 {
 	char text[KODA_PATH_MAX + 1];
 
 	memcpy(text, path.ptr, path.len);
 	text[path.len] = '\0';
-	return copy->request->world->look(copy->request->world->ctx, text, ret_look, copy->err);
+	return copy->request->fs->look(copy->request->fs->ctx, text, ret_look, copy->err);
 }
 
-/* Binds the directories of the copy above path onto themselves, topmost first. 1 if one of them is
- * a link or a file: what a link leads to has a rule of its own. */
+/* Binds the directories of the copy above path onto themselves, topmost first. Returns 1 if one of
+ * them is a symbolic link or a file: the target of a link has a rule of its own. */
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by the length of the path */
-static int anchor_copy(const struct koda_copy *copy, struct koda_span path, const char *why)
+static int anchor_copy(const struct koda_cache_copy *copy, struct koda_span path, const char *why)
 {
 	struct koda_op op = { .kind = KODA_OP_WRITABLE, .flags = KODA_OP_LATE };
-	struct koda_look look;
+	struct koda_fs_stat look;
 	int r;
 
 	while (path.len > 1 && path.ptr[path.len - 1] != '/')
@@ -125,7 +127,7 @@ static int anchor_copy(const struct koda_copy *copy, struct koda_span path, cons
 		r = look_at(copy, path, &look);
 	if (r != KODA_OK)
 		return r;
-	if (look.thing == KODA_THING_LINK || look.thing == KODA_THING_OTHER)
+	if (look.type == KODA_FILE_LINK || look.type == KODA_FILE_OTHER)
 		return 1;
 	if (koda_set_add(copy->mounted, path, NULL) < 0)
 		return koda_fail_nomem(copy->err);
@@ -133,10 +135,9 @@ static int anchor_copy(const struct koda_copy *copy, struct koda_span path, cons
 	return koda_plan_add(copy->plan, &op, why, copy->err);
 }
 
-/* Everything in a copy is made from the copy, because the host must not be touched: what is
- * missing is made there. */
-int koda_plan_close_copy(const struct koda_copy *copy, struct koda_span path,
-			 enum koda_op_kind kind, const char *why)
+/* Clones from the copy and not from the host, so that a missing path is created in the copy. */
+int koda_plan_cache_close(const struct koda_cache_copy *copy, struct koda_span path,
+			  enum koda_op_kind kind, const char *why)
 {
 	const struct koda_op op = { .kind = kind, .flags = KODA_OP_LATE, .text1 = path };
 	int r = anchor_copy(copy, path, why);
@@ -148,8 +149,8 @@ int koda_plan_close_copy(const struct koda_copy *copy, struct koda_span path,
 	return koda_plan_add(copy->plan, &op, why, copy->err);
 }
 
-int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path, uint32_t flags,
-			   const char *why)
+int koda_plan_cache_mask(const struct koda_cache_copy *copy, struct koda_span path, uint32_t flags,
+			 const char *why)
 {
 	const struct koda_op op = { .kind = KODA_OP_MASK,
 				    .flags = flags | KODA_OP_FLEETING,
@@ -160,7 +161,7 @@ int koda_plan_mask_loosely(const struct koda_copy *copy, struct koda_span path, 
 	return koda_plan_add(copy->plan, &op, why, copy->err);
 }
 
-bool koda_plan_is_store(const struct koda_plan_request *request, struct koda_span path)
+bool koda_plan_cache_is_store(const struct koda_plan_request *request, struct koda_span path)
 {
 	return request->caches && koda_path_covers(path, koda_span_of(request->caches));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/filter.h"
 
+#include <koda/run.h>
 #include <linux/filter.h>
 
 #include "filter_program.h" /* generated */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan as JSON. Every op appears exactly once: what makes up the command (program, argv, env,
- * cwd), limits and network by name, all else in "steps", in order. Numbers that no row below names
- * are given as n1 and n2 rather than left out.
+ * A plan as JSON. Every operation appears exactly once: the command (program, argv, env, cwd),
+ * limits and network by name, all others in "steps", in order. Numbers without a name below appear
+ * as n1 and n2 rather than not at all.
  */
-#include "plan/plan.h"
+#include "plan/json.h"
 
-#include "base/diag.h"
-#include "base/show.h"
+#include "base/error.h"
+#include "base/escape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* What the numbers of a kind are. */
+/* Names of the numbers of a kind. */
 static const struct naming {
 	const char *n1;
 	const char *n2;
@@ -27,7 +27,8 @@ static const struct naming {
 };
 
 static const enum koda_op_text texts[][2] = {
-#define TEXT_ROW(name, text, t1, t2) [KODA_OP_##name] = { KODA_TEXT_##t1, KODA_TEXT_##t2 },
+#define TEXT_ROW(name, text, t1, t2, stage, flags)                                                 \
+	[KODA_OP_##name] = { KODA_TEXT_##t1, KODA_TEXT_##t2 },
 	KODA_OPS(TEXT_ROW)
 #undef TEXT_ROW
 };
@@ -47,7 +48,7 @@ static const char *const resources[] = {
 	[RLIMIT_MEMLOCK] = "locked_bytes", [RLIMIT_AS] = "address_bytes",
 };
 
-/* The first failure sticks, so that callers need to look only once. */
+/* Keeps the first failure, so that callers check once. */
 struct writer {
 	struct koda_buf *out;
 	int failed;
@@ -62,7 +63,7 @@ static void put(struct writer *w, const char *text)
 static void put_string(struct writer *w, struct koda_span text)
 {
 	if (w->failed == KODA_OK)
-		w->failed = koda_show_json_string(w->out, text);
+		w->failed = koda_escape_json_string(w->out, text);
 }
 
 static void put_number(struct writer *w, uint64_t number)
@@ -71,7 +72,7 @@ static void put_number(struct writer *w, uint64_t number)
 		w->failed = koda_buf_addf(w->out, "%" PRIu64, number);
 }
 
-/* ,"key": or, first in its object, without the comma. */
+/* Appends ,"key": without the comma if it is the first key of its object. */
 static void put_key(struct writer *w, bool first, const char *key)
 {
 	put(w, first ? "\"" : ",\"");
@@ -79,7 +80,7 @@ static void put_key(struct writer *w, bool first, const char *key)
 	put(w, "\":");
 }
 
-/* A set of bits as a list of names; bits without a name stay numbers. */
+/* Appends a set of bits as a list of names; a bit without a name as its number. */
 static void put_bits(struct writer *w, uint64_t bits, const char *const *names, size_t count)
 {
 	bool first = true;
@@ -134,8 +135,11 @@ static void put_texts(struct writer *w, const struct koda_op *op)
 
 static void put_step(struct writer *w, const struct koda_plan_line *line)
 {
-	static const char *const flags[] = { "late",  "closed", "fleeting", "directory",
-					     "asked", "exact",  "alone" };
+	static const char *const flags[] = {
+#define FLAG_NAME(name, bit, text) [bit] = (text),
+		KODA_OP_FLAGS(FLAG_NAME)
+#undef FLAG_NAME
+	};
 	const struct koda_op *op = &line->op;
 	const struct naming *naming = &namings[op->kind];
 
@@ -159,7 +163,7 @@ static void put_step(struct writer *w, const struct koda_plan_line *line)
 	put(w, "}");
 }
 
-/* Ops that have a place of their own. */
+/* Returns false for kinds that appear outside "steps". */
 static bool is_step(enum koda_op_kind kind)
 {
 	return kind != KODA_OP_RLIMIT && kind != KODA_OP_NET && kind != KODA_OP_CWD &&
@@ -228,7 +232,7 @@ static void put_network(struct writer *w, const struct koda_plan *plan)
 	}
 }
 
-/* The words of one kind as a list, the first skip of them left out. */
+/* Appends the texts of one kind as a list, without the first skip of them. */
 static void put_words(struct writer *w, const struct koda_plan *plan, enum koda_op_kind kind,
 		      size_t skip)
 {
@@ -244,7 +248,7 @@ static void put_words(struct writer *w, const struct koda_plan *plan, enum koda_
 	put(w, "]");
 }
 
-/* The first op of a kind, as a string. */
+/* Appends the text of the first operation of a kind, or null. */
 static void put_first(struct writer *w, const struct koda_plan *plan, enum koda_op_kind kind)
 {
 	for (size_t i = 0; i < plan->count; i++) {

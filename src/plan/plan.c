@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/plan.h"
 
-#include "base/diag.h"
-#include "base/show.h"
-#include "wire/encode.h"
+#include "base/error.h"
+#include "base/escape.h"
+#include "wire/op_encode.h"
 
 #include <inttypes.h>
 
@@ -18,7 +18,7 @@ void koda_plan_clear(struct koda_plan *plan)
 	*plan = (struct koda_plan)KODA_PLAN_INIT;
 }
 
-/* An owned copy with a terminator; any bytes. */
+/* Returns an owned copy of any bytes, with a terminator; NULL without memory. */
 static char *copy_text(struct koda_span text)
 {
 	char *copy = malloc(text.len + 1);
@@ -57,17 +57,6 @@ int koda_plan_add(struct koda_plan *plan, const struct koda_op *op, const char *
 	return KODA_OK;
 }
 
-int koda_plan_make(struct koda_plan *plan, const struct koda_plan_request *request,
-		   struct koda_error *err)
-{
-	int r;
-
-	if (request->scratch)
-		return koda_plan_fence(plan, request, err);
-	r = koda_plan_view(plan, request, err);
-	return r < 0 ? r : koda_plan_lock(plan, request, err);
-}
-
 int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)
 {
 	int r = KODA_OK;
@@ -76,66 +65,85 @@ int koda_plan_encode(const struct koda_plan *plan, struct koda_buf *out, struct 
 		r = koda_ops_add(out, &plan->lines[i].op);
 	if (r < 0)
 		return koda_fail_room(err, r, "the plan");
-	/* The launcher would refuse it anyway; here the defect is still ours to name. */
+	/* The launcher would refuse it too, but could not say that the planner is at fault. */
 	if (!koda_ops_are_sound(out->ptr, out->len))
 		return koda_fail(err, KODA_E_INTERNAL, 0, "the plan is malformed");
 	return KODA_OK;
 }
 
-/* Foreign bytes in a listing: one line per op, whatever is in them. */
+/* Appends text with escapes, so that a listing has one line per operation. */
 static int print_text(struct koda_buf *out, struct koda_span text)
 {
-	return koda_show_text(out, text, "\\");
+	return koda_escape_text(out, text, "\\");
 }
 
+static int print_size(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " size=%" PRIu64 " mode=%" PRIo64, op->n1, op->n2);
+}
+
+static int print_file(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " size=%zu mode=%" PRIo64, op->text2.len, op->n1);
+}
+
+static int print_rights(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " rights=%#" PRIx64, op->n1);
+}
+
+static int print_limit(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " resource=%u soft=%" PRIu64 " hard=%" PRIu64, op->flags, op->n1,
+			     op->n2);
+}
+
+static int print_net(struct koda_buf *out, const struct koda_op *op)
+{
+	int r = op->n1 ? koda_buf_addf(out, "loopback, proxy at port %" PRIu64, op->n1)
+		       : koda_buf_addf(out, "loopback");
+
+	return r < 0 || !op->n2 ? r : koda_buf_addf(out, ", no binding");
+}
+
+static int print_terminal(struct koda_buf *out, const struct koda_op *op)
+{
+	(void)op;
+	return koda_buf_addf(out, "of its own");
+}
+
+static int print_cgroup(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " memory=%" PRIu64 " processes=%" PRIu64, op->n1, op->n2);
+}
+
+static int print_descriptor(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, "%" PRIu64, op->n1);
+}
+
+static int print_filter(struct koda_buf *out, const struct koda_op *op)
+{
+	return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
+}
+
+/* Prints the numbers of an operation, for the kinds whose numbers matter to people. */
 static int print_numbers(struct koda_buf *out, const struct koda_op *op)
 {
-	int r;
+	static int (*const printers[KODA_OP_COUNT])(struct koda_buf *, const struct koda_op *) = {
+		[KODA_OP_TMPFS] = print_size,
+		[KODA_OP_VEIL] = print_size,
+		[KODA_OP_FILE] = print_file,
+		[KODA_OP_LANDLOCK] = print_rights,
+		[KODA_OP_RLIMIT] = print_limit,
+		[KODA_OP_NET] = print_net,
+		[KODA_OP_TERMINAL] = print_terminal,
+		[KODA_OP_CGROUP] = print_cgroup,
+		[KODA_OP_DESCRIPTOR] = print_descriptor,
+		[KODA_OP_FILTER] = print_filter,
+	};
 
-	switch (op->kind) {
-	case KODA_OP_TMPFS:
-	case KODA_OP_VEIL:
-		return koda_buf_addf(out, " size=%" PRIu64 " mode=%" PRIo64, op->n1, op->n2);
-	case KODA_OP_FILE:
-		return koda_buf_addf(out, " size=%zu mode=%" PRIo64, op->text2.len, op->n1);
-	case KODA_OP_LANDLOCK:
-		return koda_buf_addf(out, " rights=%#" PRIx64, op->n1);
-	case KODA_OP_RLIMIT:
-		return koda_buf_addf(out, " resource=%u soft=%" PRIu64 " hard=%" PRIu64, op->flags,
-				     op->n1, op->n2);
-	case KODA_OP_NET:
-		r = op->n1 ? koda_buf_addf(out, "loopback, proxy at port %" PRIu64, op->n1)
-			   : koda_buf_addf(out, "loopback");
-		return r < 0 || !op->n2 ? r : koda_buf_addf(out, ", no binding");
-	case KODA_OP_TERMINAL:
-		return koda_buf_addf(out, "of its own");
-	case KODA_OP_CGROUP:
-		return koda_buf_addf(out, " memory=%" PRIu64 " processes=%" PRIu64, op->n1, op->n2);
-	case KODA_OP_DESCRIPTOR:
-		return koda_buf_addf(out, "%" PRIu64, op->n1);
-	case KODA_OP_FILTER:
-		return koda_buf_addf(out, " %zu instructions", op->text1.len / 8);
-	case KODA_OP_HOLD:
-	case KODA_OP_HOLD_FILE:
-	case KODA_OP_WRITABLE:
-	case KODA_OP_READONLY:
-	case KODA_OP_PIN:
-	case KODA_OP_MASK:
-	case KODA_OP_HOLE:
-	case KODA_OP_OVERLAY:
-	case KODA_OP_DEV:
-	case KODA_OP_PROC:
-	case KODA_OP_DENIED_WRITE:
-	case KODA_OP_DENIED_READ:
-	case KODA_OP_CWD:
-	case KODA_OP_ENV:
-	case KODA_OP_ARG:
-	case KODA_OP_SCRATCH:
-	case KODA_OP_SOCKET:
-	case KODA_OP_COUNT:
-		break;
-	}
-	return KODA_OK;
+	return printers[op->kind] ? printers[op->kind](out, op) : KODA_OK;
 }
 
 int koda_plan_print(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/addr.h"
 
-#include "base/str.h"
+#include "base/ascii.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IP addresses: reading every spelling, writing one, and telling the special ranges. */
+/* IP addresses: parses every spelling, formats one, and classifies special ranges. */
 #ifndef KODA_POLICY_ADDR_H
 #define KODA_POLICY_ADDR_H
 
@@ -22,14 +22,14 @@ enum koda_addr_class {
 	KODA_ADDR_PUBLIC
 };
 
-/* Dotted quads and what inet_aton also reads: fewer parts, octal, hexadecimal. */
+/* Parses dotted quads and the other forms of inet_aton(3): fewer parts, octal, hexadecimal. */
 bool koda_addr_parse4(struct koda_span text, struct koda_addr *ret_addr);
-/* IPv6 text without brackets or zone; IPv4-mapped addresses become IPv4. */
+/* Parses IPv6 text without brackets or zone; IPv4-mapped addresses become IPv4. */
 bool koda_addr_parse6(struct koda_span text, struct koda_addr *ret_addr);
-/* IPv4-mapped becomes IPv4, which is where the kernel would connect. */
+/* Returns the IPv4 address of an IPv4-mapped one, which is where the kernel would connect. */
 struct koda_addr koda_addr_unmap(const struct koda_addr *addr);
 
-/* RFC 5952 / dotted quad. */
+/* Writes the form of RFC 5952, or a dotted quad. */
 void koda_addr_format(const struct koda_addr *addr, char out[static KODA_ADDR_TEXT]);
 
 static inline unsigned int koda_addr_bits(const struct koda_addr *addr)
@@ -39,19 +39,19 @@ static inline unsigned int koda_addr_bits(const struct koda_addr *addr)
 
 /* Clears the bits past prefix. */
 struct koda_addr koda_addr_mask(const struct koda_addr *addr, unsigned int prefix);
-/* Same family and the same first prefix bits. */
+/* Returns true if both have one family and equal first prefix bits. */
 bool koda_addr_in_net(const struct koda_addr *addr, const struct koda_addr *net,
 		      unsigned int prefix);
 bool koda_addr_equal(const struct koda_addr *a, const struct koda_addr *b);
 
-/* Which range addr is in; IPv4 inside an IPv6 form (compatible, translated, 6to4, NAT64, ISATAP)
- * counts as what it leads to. *ret_prefix (may be NULL) is how many leading bits of addr put it
- * there, 0 for public. */
+/* Returns the range of addr; an IPv6 form that embeds an IPv4 address (compatible, translated,
+ * 6to4, NAT64, ISATAP) has the range of that address. *ret_prefix (may be NULL) is how many leading
+ * bits of addr put it there, 0 for public. */
 enum koda_addr_class koda_addr_classify(const struct koda_addr *addr, unsigned int *ret_prefix);
-/* The same for a whole net: which range has all of it inside. */
+/* Returns the range that contains a whole net. */
 enum koda_addr_class koda_addr_classify_net(const struct koda_addr *net, unsigned int bits,
 					    unsigned int *ret_prefix);
-/* The IPv4 address that an IPv6 one carries; false if it carries none. */
+/* Returns the IPv4 address embedded in an IPv6 one; false if there is none. */
 bool koda_addr_inner(const struct koda_addr *addr, struct koda_addr *ret_inner);
 const char *koda_addr_class_name(enum koda_addr_class class_);
 

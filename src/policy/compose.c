@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-02. Two policies become one that grants what each of them grants, and no more: whoever hands a
- * sub-agent its own policy composed with a narrower one has given nothing away. A parent stands for
- * what it states and for the defaults of what it does not; a child only for what it states.
+ * T-02. Two policies become one that grants what each of them grants, and no more. A
+ * sub-agent whose policy is composed from its parent's can never do what the parent may not. Fields
+ * that the parent leaves out count with their defaults; fields that the child leaves out do not
+ * count.
  *
  *   denies                 union
- *   allow_read_within_deny a hole that one side has and the other side hides is closed
+ *   allow_read_within_deny a hole of one policy below a deny of the other is closed
  *   allow_write            intersection by containment
  *   allowed_domains        see compose_net.c
  *   flags                  and; search depth: maximum; limits: minimum of what is stated
  *   trust                  the strictest
- *   mitm                   the parent's: interception is the host's business
+ *   mitm                   the parent's: TLS termination is up to the host
  */
 #include "policy/compose.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "policy/pathindex.h"
 #include "policy/policy.h"
 
@@ -22,19 +23,6 @@ enum mark {
 	MARK_PATH = 1 << 0, /* the list itself, or deny_read */
 	MARK_HOLE = 1 << 1
 };
-
-int koda_compose_union(struct koda_policy *out, enum koda_list list, const struct koda_policy *a,
-		       const struct koda_policy *b, struct koda_error *err)
-{
-	const struct koda_policy *sides[] = { a, b };
-	int r = KODA_OK;
-
-	for (size_t s = 0; s < KODA_ARRAY_LEN(sides); s++)
-		for (size_t i = 0; i < sides[s]->lists[list].count && r == KODA_OK; i++)
-			r = koda_policy_add_canonical(out, list,
-						      koda_set_get(&sides[s]->lists[list], i), err);
-	return r;
-}
 
 static int index_list(struct koda_pathindex *index, const struct koda_set *list, uint32_t mark,
 		      struct koda_error *err)
@@ -57,8 +45,8 @@ static int index_reads(struct koda_pathindex *index, const struct koda_policy *p
 	return r;
 }
 
-/* Does this side leave path readable, or at least have the very hole? A hole that ties with a
- * deny of the same side is kept: the deny is kept with it and goes on winning. */
+/* Returns true if this policy leaves path readable or lists path as a hole. A hole with the path of
+ * a deny is kept: the deny is kept too, and a deny beats a hole of equal length. */
 static bool tolerates_hole(const struct koda_pathindex *side, const struct koda_policy *policy,
 			   struct koda_span path)
 {
@@ -93,7 +81,7 @@ static int meet_holes(struct koda_policy *out, const struct koda_policy *a,
 	return r;
 }
 
-/* Adds to out what from has inside the area of within. */
+/* Adds the allow_write entries of from that lie at or below an entry of within. */
 static int keep_inside(struct koda_policy *out, const struct koda_policy *from,
 		       const struct koda_pathindex *within, struct koda_error *err)
 {
@@ -117,9 +105,9 @@ static int meet_writes(struct koda_policy *out, const struct koda_policy *a,
 	koda_auto_pathindex struct koda_pathindex in_b = KODA_PATHINDEX_INIT;
 	int r;
 
-	if (!b->allow_write_stated) { /* says nothing: what a has, stated or not */
+	if (!b->allow_write_stated) { /* b adds nothing: take the list of a, stated or not */
 		koda_policy_state_allow_write(out, a->allow_write_stated);
-		return koda_compose_union(out, KODA_LIST_ALLOW_WRITE, a, b, err);
+		return koda_policy_add_union(out, KODA_LIST_ALLOW_WRITE, a, b, err);
 	}
 	koda_policy_state_allow_write(out, true);
 	if (!a->allow_write_stated) /* nothing is writable, and a child cannot change that */
@@ -166,9 +154,10 @@ int koda_policy_compose(const struct koda_policy *parent, const struct koda_poli
 	if (r < 0)
 		return r;
 	meet_scalars(out, parent, child);
-	r = koda_compose_union(out, KODA_LIST_DENY_READ, parent, child, err);
+	r = koda_policy_add_union(out, KODA_LIST_DENY_READ, parent, child, err);
 	if (r == KODA_OK)
-		r = koda_compose_union(out, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, parent, child, err);
+		r = koda_policy_add_union(out, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, parent, child,
+					  err);
 	if (r == KODA_OK)
 		r = meet_holes(out, parent, child, err);
 	if (r == KODA_OK)

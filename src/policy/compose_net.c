@@ -14,7 +14,7 @@
  */
 #include "policy/compose.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "policy/hostindex.h"
 #include "policy/policy.h"
 
@@ -70,7 +70,7 @@ static bool meet_rule(struct koda_hostrule *rule, const struct koda_hostmark *co
 	}
 	if (rule->kind != KODA_HOSTRULE_NET)
 		return true;
-	/* A net inside a special range is reachable only if the other side lists it as such. */
+	/* A net inside a special range is reachable only if the other policy lists it too. */
 	if (koda_addr_classify_net(&rule->host.addr, rule->prefix, &needed) == KODA_ADDR_PUBLIC)
 		return true;
 	return cover->kind == KODA_HOSTRULE_NET && cover->prefix >= needed;
@@ -108,8 +108,8 @@ static int keep(struct collector *c, const struct koda_hostrule *rule)
 	struct koda_hostrule copy = *rule;
 	int r;
 
-	/* What an earlier entry covers as a whole adds nothing but noise, and would make
-	 * compose(p, p) differ from p. */
+	/* Leave out an entry that an earlier one covers: it grants nothing, and compose(p, p)
+	 * would differ from p. */
 	if (!c->whole && koda_hostindex_covering(c->done, &query, see_whole_cover, &copy))
 		return KODA_OK;
 	r = koda_hostrule_format(rule, &text, c->err);
@@ -179,13 +179,13 @@ int koda_compose_net(struct koda_policy *out, const struct koda_policy *parent,
 		cleanup(side_clear))) struct side in_parent = { .index = KODA_HOSTINDEX_INIT };
 	__attribute__((cleanup(side_clear))) struct side in_child = { .index =
 									      KODA_HOSTINDEX_INIT };
-	int r = koda_compose_union(out, KODA_LIST_DENIED_DOMAINS, parent, child, err);
+	int r = koda_policy_add_union(out, KODA_LIST_DENIED_DOMAINS, parent, child, err);
 
 	if (r < 0)
 		return r;
 	/* A child without a list says nothing. */
 	if (child->lists[KODA_LIST_ALLOWED_DOMAINS].count == 0)
-		return koda_compose_union(out, KODA_LIST_ALLOWED_DOMAINS, parent, child, err);
+		return koda_policy_add_union(out, KODA_LIST_ALLOWED_DOMAINS, parent, child, err);
 	r = load_parent(&in_parent, &parent->lists[KODA_LIST_ALLOWED_DOMAINS], err);
 	if (r == KODA_OK)
 		r = side_load(&in_child, &child->lists[KODA_LIST_ALLOWED_DOMAINS], err);

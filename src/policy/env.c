@@ -7,8 +7,8 @@
 #include "policy/env.h"
 
 #include "base/buf.h"
-#include "base/diag.h"
-#include "base/str.h"
+#include "base/error.h"
+#include "base/strv.h"
 
 #define LIST(...)     ((const char *const[]){ __VA_ARGS__, NULL })
 #define PROXY_AT      "127.0.0.1:" PORT_TEXT(KODA_PROXY_PORT)
@@ -67,7 +67,7 @@ const char *const *koda_env_extras(struct koda_span tool)
 	return none;
 }
 
-/* The host's NAME=VALUE for name, or NULL. */
+/* Returns the host's NAME=VALUE for name, or NULL. */
 static const char *host_entry(const char *const *host, const char *name)
 {
 	size_t len = strlen(name);
@@ -144,10 +144,12 @@ static int set_inside(struct koda_strv *env, const struct koda_env_request *requ
 {
 	static const char *const temporary[] = { "TMP", "TEMP", NULL };
 	const char *scratch = request->scratch ? request->scratch : "/tmp";
-	int r = set(env, "KODA_SANDBOX", "1", err);
+	int r = set(env, "PWD", request->cwd, err);
 
+	if (r == KODA_OK && request->no_sandbox)
+		return copy_names(env, request->host, LIST("TMPDIR", "TMP", "TEMP"), err);
 	if (r == KODA_OK)
-		r = set(env, "PWD", request->cwd, err);
+		r = set(env, "KODA_SANDBOX", "1", err);
 	if (r == KODA_OK)
 		r = set(env, "TMPDIR", scratch, err);
 	for (const char *const *name = temporary; *name && r == KODA_OK; name++)
@@ -168,7 +170,7 @@ static int by_text(const void *a, const void *b)
 int koda_env_build(const struct koda_env_request *request, char ***ret_env, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv env = KODA_STRV_INIT;
-	int r = koda_check_reserved(request->reserved, err);
+	int r = koda_fail_if_reserved(request->reserved, err);
 
 	if (r < 0)
 		return r;

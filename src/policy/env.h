@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables behind koda_env_build, for the tests that walk them. */
+/* The tables of koda_env_build; tests read them too. */
 #ifndef KODA_POLICY_ENV_H
 #define KODA_POLICY_ENV_H
 
@@ -16,11 +16,11 @@ extern const char *const koda_env_base[]; /* NULL-terminated */
 extern const struct koda_env_tool koda_env_tools[];
 extern const size_t koda_env_tool_count;
 
-/* The tool a command names: its first word without directories; empty if there is none. Borrowed
- * from command. Assignments, parentheses, sudo or a shell in front give no tool that has extras,
- * which is the safe side. */
+/* Returns the tool of a command, borrowed from it: its first word without directories, or empty. A
+ * command that starts with an assignment, a parenthesis, sudo or a shell gets no extra variables.
+ */
 struct koda_span koda_env_tool_name(const char *command);
-/* Its extra variables, NULL-terminated; an empty list for an unknown tool. */
+/* Returns the extra variables of a tool, NULL-terminated; an empty list for an unknown one. */
 const char *const *koda_env_extras(struct koda_span tool);
 
 #endif

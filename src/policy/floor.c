@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* T-01: these tables hold whatever a policy says. */
+/* T-01: these tables hold for every policy. */
 #include "policy/floor.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 
 const char *const koda_floor_home_dirs[] = {
 	".ssh",         ".aws",    ".gnupg",   ".kube", ".azure", ".password-store",
@@ -24,32 +24,128 @@ const char *const koda_floor_config_dirs[] = { "gcloud",  "gh",     "op",  "helm
 
 const char *const koda_floor_hidden_config[] = { "koda/db", NULL };
 
-/* What a host tool runs or trusts the next time someone opens the project. */
-const char *const koda_floor_project_names[] = { ".koda/agents",
-						 ".koda/skills",
-						 ".mcp.json",
-						 ".vscode",
-						 ".idea",
-						 ".cursor",
-						 ".codex",
-						 ".claude/agents",
-						 ".claude/commands",
-						 ".claude/settings.json",
-						 ".claude/settings.local.json",
-						 ".envrc",
-						 NULL };
+/* T-96: the policies of koda-sandbox. */
+const char *const koda_floor_policy_dirs[] = { "koda/policies", NULL };
+
+/* Files that a host tool runs, or takes permissions from, when a user opens the project next,
+ * without asking or after the project was trusted once. Files that are only shown to a model are
+ * not here. Nor is mise.toml: mise trusts a directory and an open set of names in it. */
+const char *const koda_floor_project_names[] = {
+	".koda/agents",                /* koda: what an agent may do */
+	".koda/skills",                /* koda: programs of a skill */
+	".mcp.json",                   /* agents: servers that are started */
+	".vscode",                     /* VS Code: tasks, programs of extensions */
+	".idea",                       /* JetBrains: run configurations, start-up tasks */
+	".cursor",                     /* Cursor: servers, hooks */
+	".codex",                      /* Codex: servers, permissions */
+	".claude/agents",              /* Claude Code: tools that an agent may use */
+	".claude/commands",            /* Claude Code: programs that a command runs */
+	".claude/hooks",               /* Claude Code: where hooks are kept */
+	".claude/settings.json",       /* Claude Code: hooks, permissions */
+	".claude/settings.local.json", /* Claude Code: hooks, permissions */
+	".claude/skills",              /* Claude Code: programs and permissions of a skill */
+	".devcontainer",               /* dev containers: initializeCommand runs on the host */
+	".devcontainer.json",          /* dev containers: initializeCommand, as one file */
+	".envrc",                      /* direnv: read by the shell */
+	".gemini",                     /* Gemini CLI: servers, hooks, environment */
+	".windsurf",                   /* Windsurf: hooks are shell commands */
+	".zed",                        /* Zed: programs of language servers, tasks */
+	NULL
+};
+
+/* Protected only if their directory exists: it is created by their own tools. */
+const char *const koda_floor_inner_names[] = {
+	".hg/hgrc",             /* Mercurial: hooks, extensions, programs */
+	".hg/hgrc-not-shared",  /* Mercurial: hooks, extensions, programs */
+	".hg/sharedpath",       /* Mercurial: leads to another repository with an hgrc */
+	".sl/config",           /* Sapling: hooks, programs */
+	".jj/repo/config.toml", /* Jujutsu: programs */
+	NULL
+};
 
 /* A git directory is the project's, a nested repository's, a submodule's (modules/NAME) or a
  * worktree's (worktrees/NAME); each may hold any of these. */
-const char *const koda_floor_git_names[] = { "hooks",     "config", "config.worktree",
-					     "commondir", "gitdir", "info/attributes",
-					     NULL };
+const char *const koda_floor_git_names[] = { "hooks",     "config",   "config.worktree",
+					     "commondir", "gitdir",   "info/attributes",
+					     "remotes",   "branches", NULL };
+
+const char *const koda_floor_git_modules = "modules";
 
 const char *const koda_floor_git_configs[] = { "config", "config.worktree", NULL };
+
+/* What git runs in a core.hooksPath directory that contains other files, too. */
+const char *const koda_floor_hook_names[] = { "applypatch-msg",
+					      "commit-msg",
+					      "fsmonitor-watchman",
+					      "p4-changelist",
+					      "p4-post-changelist",
+					      "p4-pre-submit",
+					      "p4-prepare-changelist",
+					      "post-applypatch",
+					      "post-checkout",
+					      "post-commit",
+					      "post-index-change",
+					      "post-merge",
+					      "post-receive",
+					      "post-rewrite",
+					      "post-update",
+					      "pre-applypatch",
+					      "pre-auto-gc",
+					      "pre-commit",
+					      "pre-merge-commit",
+					      "pre-push",
+					      "pre-rebase",
+					      "pre-receive",
+					      "prepare-commit-msg",
+					      "proc-receive",
+					      "push-to-checkout",
+					      "reference-transaction",
+					      "sendemail-validate",
+					      "update",
+					      NULL };
+
+/* The top of a work tree must not become a git directory itself: git takes it for one if .git is
+ * none, or is made unreadable, and obeys the configuration in it. For that it needs a commondir
+ * that leads to one, or all of these. HEAD comes last: where it exists, "git diff HEAD" is
+ * ambiguous. */
+const char *const koda_floor_worktree_link = "commondir";
+const char *const koda_floor_worktree_parts[] = { "refs", "objects", "HEAD", NULL };
 
 const char *const koda_floor_kernel_paths[] = { "/sys",       "/proc/sys",  "/proc/sysrq-trigger",
 						"/proc/irq",  "/proc/bus",  "/proc/fs",
 						"/proc/acpi", "/proc/scsi", NULL };
+
+/* T-98. No tool that builds or tests something needs these. Each tells of the host's users,
+ * processes, secrets or kernel, and costs a mount where its user may read it. What is left out on
+ * purpose: hardware, which /sys describes anyway; files that are zeroes, or refused, without a
+ * capability (iomem, ioports, kcore, kmsg); what programs look at (cpuinfo, meminfo, stat, loadavg,
+ * uptime, version, filesystems, vmstat, diskstats, cgroups, sys). */
+const char *const koda_floor_kernel_hidden[] = {
+	"/proc/keys", /* the user's keys: numbers, owners, descriptions */
+	"/proc/key-users",
+	"/proc/cmdline",    /* boot options: disks, addresses, now and then a password */
+	"/proc/interrupts", /* counters that follow each key pressed */
+	"/proc/kallsyms",   /* where the kernel lies, if perf may be used: what an exploit needs */
+	"/proc/modules",
+	"/proc/slabinfo", /* how its memory is laid out; root's to read, as the next five */
+	"/proc/vmallocinfo",
+	"/proc/pagetypeinfo",
+	"/proc/kpagecount",
+	"/proc/kpageflags",
+	"/proc/kpagecgroup",
+	"/proc/timer_list", /* the host's processes by name */
+	"/proc/timer_stats",
+	"/proc/sched_debug",
+	"/proc/latency_stats",
+	"/sys/firmware",                  /* tables and variables of the firmware, serial numbers */
+	"/sys/devices/virtual/powercap",  /* energy used, from which keys can be computed */
+	"/sys/kernel/security/integrity", /* every program that the host has run */
+	NULL
+};
+
+/* What may be mounted in /sys: the host's traces, programs of its kernel, its crashes. */
+const char *const koda_floor_kernel_mounts[] = { "/sys/kernel/debug", "/sys/kernel/tracing",
+						 "/sys/fs/bpf", "/sys/fs/pstore", NULL };
 
 const char *const koda_floor_cache_dirs[] = { ".cargo/registry", ".cargo/git", ".npm/_cacache",
 					      ".cache", NULL };
@@ -62,7 +158,7 @@ static bool is_listed(const char *const *list, const char *name)
 	return false;
 }
 
-/* Puts dir into path, in normal form. */
+/* Sets path to the normal form of dir. */
 static int begin(struct koda_buf *path, const char *dir, struct koda_error *err)
 {
 	/* An empty dir would join to a path below "/". */
@@ -72,7 +168,7 @@ static int begin(struct koda_buf *path, const char *dir, struct koda_error *err)
 	return koda_path_normalise(koda_span_of(dir), path, err);
 }
 
-/* Marks name below the directory in path, which stays; name is spelt as paths are. */
+/* Marks name below the directory in path, and leaves path unchanged. */
 static int mark_below(struct koda_pathindex *index, struct koda_buf *path, const char *name,
 		      uint32_t bits, struct koda_error *err)
 {
@@ -123,9 +219,9 @@ static int mark_git_dir(struct koda_pathindex *index, const char *dir, bool allo
 		if (!allow_git_config || !is_listed(koda_floor_git_configs, *name))
 			r = mark_below(index, &path, *name, 1U << KODA_WHY_GIT, err);
 	if (r == KODA_OK)
-		r = koda_pathindex_add(index, koda_buf_span(&path), KODA_FLOOR_GATE, err);
+		r = koda_pathindex_add(index, koda_buf_span(&path), KODA_FLOOR_REOPENED, err);
 	if (r == KODA_OK)
-		r = mark_below(index, &path, "modules", KODA_FLOOR_FENCE, err);
+		r = mark_below(index, &path, koda_floor_git_modules, KODA_FLOOR_CLOSED, err);
 	return r;
 }
 
@@ -146,11 +242,11 @@ static int mark_project(struct koda_pathindex *index, const struct koda_place *p
 	if (r == KODA_OK)
 		r = mark_each(index, place->git_files, KODA_WHY_GIT, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->absent, KODA_WHY_PROJECT_NAME, err);
+		r = mark_each(index, place->missing_dirs, KODA_WHY_PROJECT_NAME, err);
 	return r;
 }
 
-/* Credentials and our state below one configuration directory. */
+/* Credentials, our state and policies below one configuration directory. */
 static int mark_config(struct koda_pathindex *index, const char *config_home,
 		       struct koda_error *err)
 {
@@ -158,6 +254,8 @@ static int mark_config(struct koda_pathindex *index, const char *config_home,
 
 	if (r == KODA_OK)
 		r = mark_all(index, config_home, koda_floor_hidden_config, KODA_WHY_OWN_STATE, err);
+	if (r == KODA_OK)
+		r = mark_all(index, config_home, koda_floor_policy_dirs, KODA_WHY_OWN_POLICY, err);
 	return r;
 }
 
@@ -198,13 +296,17 @@ int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 	if (r == KODA_OK)
 		r = mark_project(index, place, allow_git_config, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->guarded, KODA_WHY_OTHER_NAME, err);
+		r = mark_each(index, place->readonly_aliases, KODA_WHY_OTHER_NAME, err);
 	if (r == KODA_OK)
 		r = mark_each(index, place->hidden, KODA_WHY_HIDDEN_NAME, err);
 	if (r == KODA_OK)
 		r = mark_each(index, place->exec_dirs, KODA_WHY_EXEC_DIR, err);
 	if (r == KODA_OK)
 		r = mark_each(index, koda_floor_kernel_paths, KODA_WHY_KERNEL, err);
+	if (r == KODA_OK)
+		r = mark_each(index, koda_floor_kernel_hidden, KODA_WHY_KERNEL_HIDDEN, err);
+	if (r == KODA_OK)
+		r = mark_each(index, koda_floor_kernel_mounts, KODA_WHY_KERNEL_HIDDEN, err);
 	return r;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The floor: what no policy can name away. Our own state is hidden; credential stores, the names
- * that host tools run or trust without asking, git's hooks and configuration, executable
- * directories and the kernel's control files are not writable.
+ * The floor: protections that no policy can lift. The state of koda is hidden, and so are kernel
+ * files that describe the host beyond need. Not writable are koda's policies, credential stores,
+ * project files that host tools run or trust without asking, git's hooks and configuration,
+ * executable directories and the kernel's control files.
  */
 #ifndef KODA_POLICY_FLOOR_H
 #define KODA_POLICY_FLOOR_H
@@ -11,32 +12,47 @@
 
 #include <koda/rules.h>
 
-/* The tables, NULL-terminated; every enforcer and the tests walk these. */
+/* The tables, NULL-terminated. Backends and tests use them. */
 extern const char *const koda_floor_home_dirs[];     /* below $HOME */
 extern const char *const koda_floor_home_files[];    /* below $HOME */
 extern const char *const koda_floor_config_dirs[];   /* below $XDG_CONFIG_HOME */
 extern const char *const koda_floor_hidden_config[]; /* below $XDG_CONFIG_HOME, not even readable */
+extern const char *const koda_floor_policy_dirs[];   /* below $XDG_CONFIG_HOME */
 extern const char *const koda_floor_project_names[]; /* below the project root */
-extern const char *const koda_floor_git_names[];     /* below a git directory */
-extern const char *const koda_floor_git_configs[];   /* of those, what allow_git_config opens */
+extern const char
+	*const koda_floor_inner_names[]; /* below the project root, if their directory exists */
+extern const char *const koda_floor_git_names[];   /* below a git directory */
+extern const char *const koda_floor_git_configs[]; /* those that allow_git_config makes writable */
+extern const char *const koda_floor_hook_names[];  /* in a directory of hooks */
+/* At the top of a work tree: never writable; and further names that make it a git directory, of
+ * which the first missing one is reserved. */
+extern const char *const koda_floor_worktree_link;
+extern const char *const koda_floor_worktree_parts[];
+extern const char *const
+	koda_floor_git_modules; /* below a git directory; only existing submodules are writable */
 extern const char *const koda_floor_kernel_paths[];
+extern const char *const koda_floor_kernel_hidden[]; /* not even readable */
+extern const char
+	*const koda_floor_kernel_mounts[]; /* not readable if a file system is mounted there */
 extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on write, not protected */
 
 /* Marks are 1 << enum koda_why. */
 #define KODA_FLOOR_MARKS                                                                           \
 	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_CREDENTIALS | 1U << KODA_WHY_PROJECT_NAME |     \
 	 1U << KODA_WHY_GIT | 1U << KODA_WHY_EXEC_DIR | 1U << KODA_WHY_KERNEL |                    \
-	 1U << KODA_WHY_OTHER_NAME | 1U << KODA_WHY_HIDDEN_NAME)
-#define KODA_FLOOR_HIDDEN (1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_HIDDEN_NAME)
+	 1U << KODA_WHY_OTHER_NAME | 1U << KODA_WHY_HIDDEN_NAME | 1U << KODA_WHY_OWN_POLICY |      \
+	 1U << KODA_WHY_KERNEL_HIDDEN)
+#define KODA_FLOOR_HIDDEN                                                                          \
+	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_HIDDEN_NAME | 1U << KODA_WHY_KERNEL_HIDDEN)
 
-/* Besides reasons: a fence closes what lies below it for writing, a gate below opens it again. A
- * git directory's modules are fenced, and every submodule that exists is a gate: one that appears
- * meanwhile could bring hooks of its own. */
-#define KODA_FLOOR_FENCE (1U << 30)
-#define KODA_FLOOR_GATE  (1U << 31)
+/* Marks that are no reasons: nothing below CLOSED is writable, except below REOPENED. The modules
+ * directory of a git directory is CLOSED, and the git directory of every existing submodule is
+ * REOPENED: a submodule that is created later could bring hooks of its own. */
+#define KODA_FLOOR_CLOSED   (1U << 30)
+#define KODA_FLOOR_REOPENED (1U << 31)
 
-/* Adds the package caches of a place, which are copied on write; any reason to refuse outweighs
- * that. Fails: as koda_floor_add. */
+/* Adds the package caches of a place, which are copied on write unless a rule denies writing.
+ * Fails: as koda_floor_add. */
 KODA_CHECK int koda_floor_add_caches(struct koda_pathindex *index, const struct koda_place *place,
 				     struct koda_error *err);
 

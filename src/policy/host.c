@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/host.h"
 
-#include "base/diag.h"
-#include "base/str.h"
+#include "base/ascii.h"
+#include "base/error.h"
 
 #include <idn2.h>
 #include <libpsl.h>
 
 #define LABEL_MAX 63
-/* Longest text looked at: generous for U-labels, short enough for any attacker. */
+/* Longest text that is parsed: enough for U-labels. */
 #define TEXT_MAX 1024
 
 static const char out_of_memory[] = "out of memory";
@@ -21,7 +21,9 @@ static int bad_host(struct koda_error *err, struct koda_span text, const char *w
 			 (int)(text.len > 80 ? 80 : text.len), text.len ? text.ptr : "", why);
 }
 
-/* Letters (as lower case), digits, hyphen and dot map to themselves, everything else to 0. */
+/* Letters (as lower case), digits, hyphen, underscore and dot map to themselves, everything else to
+ * 0. No host name has an underscore (RFC 952), but names in the DNS do, and clients connect to
+ * them. */
 static const char ldh[256] = {
 	['-'] = '-', ['.'] = '.', ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4',
 	['5'] = '5', ['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b',
@@ -32,10 +34,10 @@ static const char ldh[256] = {
 	['e'] = 'e', ['f'] = 'f', ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k',
 	['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r',
 	['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y',
-	['z'] = 'z',
+	['z'] = 'z', ['_'] = '_',
 };
 
-/* One finished label: its form, and whether the IDNA library has to look at it. */
+/* Checks one label, and whether it needs the IDNA library. */
 static const char *check_label(const char *label, size_t len, bool *idn)
 {
 	if (len == 0)
@@ -44,12 +46,14 @@ static const char *check_label(const char *label, size_t len, bool *idn)
 		return "a label is longer than 63 bytes";
 	if (label[0] == '-' || label[len - 1] == '-')
 		return "a label begins or ends with a hyphen";
-	if (len >= 4 && memcmp(label, "xn--", 4) == 0)
-		*idn = true;
-	return NULL;
+	if (len < 4 || memcmp(label, "xn--", 4) != 0)
+		return NULL;
+	*idn = true;
+	return memchr(label, '_', len) ? "an international label has an underscore" : NULL;
 }
 
-/* Lower-cases text into out and checks its form: labels of letters, digits and inner hyphens. */
+/* Lower-cases text into out and checks its form: labels of letters, digits, underscores and
+ * inner hyphens. */
 static const char *copy_ldh(struct koda_span text, char *out, bool *ret_idn)
 {
 	size_t label = 0;
@@ -62,10 +66,11 @@ static const char *copy_ldh(struct koda_span text, char *out, bool *ret_idn)
 		char c = ldh[(unsigned char)text.ptr[i]];
 
 		out[i] = c;
-		if (c > '.') /* a letter or a digit */
+		if (c > '.') /* a letter, a digit or an underscore */
 			continue;
 		if (!c)
-			return "only letters, digits, hyphens and dots can be in a name";
+			return "only letters, digits, hyphens, underscores and dots can be in a "
+			       "name";
 		if (c == '.') {
 			why = check_label(out + label, i - label, ret_idn);
 			if (why)
@@ -146,10 +151,10 @@ static int parse_name(struct koda_span text, struct koda_host *host, struct koda
 	bool idn;
 
 	if (dotted)
-		text.len--; /* the root label: the same name */
+		text.len--; /* the root label does not change the name */
 	why = copy_ldh(text, host->name, &idn);
 	host->len = text.len;
-	/* What the plain reading refuses may still be a name in Unicode. */
+	/* Text that is no plain name may be a name in Unicode. */
 	if (why ? !is_ascii(text) : idn)
 		why = copy_idn(text, dotted, host);
 	if (why)
@@ -279,4 +284,12 @@ bool koda_host_is_public_suffix(const char *name)
 	/* Only ICANN's part of the list: the private part names hosting domains such as
 	 * githubusercontent.com that people do mean as a whole. */
 	return psl_is_public_suffix2(psl_builtin(), name, PSL_TYPE_ICANN) == 1;
+}
+
+void koda_host_format(const struct koda_host *host, char out[KODA_HOST_NAME_MAX + 1])
+{
+	if (host->is_addr)
+		koda_addr_format(&host->addr, out);
+	else
+		memcpy(out, host->name, host->len + 1);
 }

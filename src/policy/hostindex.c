@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/hostindex.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 
 /* Lists up to this length are simply walked. */
 #define LONG_LIST 8
@@ -59,7 +59,7 @@ static int find_place(struct koda_hostindex *index, const struct koda_hostrule *
 	return r;
 }
 
-/* Room for one more mark, and a node record for every trie node. */
+/* Reserves room for one more mark, and a record for every trie node. */
 static int make_room(struct koda_hostindex *index)
 {
 	size_t need = (size_t)index->trie.nodes + 1;
@@ -86,7 +86,7 @@ static int make_room(struct koda_hostindex *index)
 	return KODA_OK;
 }
 
-/* The edge under which the rules of a long list with this port hang. */
+/* Returns the label under which a long list keeps its rules with this port. */
 struct port_key {
 	char bytes[3];
 };
@@ -102,7 +102,7 @@ static struct koda_hostlist *list_of(struct koda_hostindex *index, uint32_t node
 	return below ? &index->nodes[node].below : &index->nodes[node].exact;
 }
 
-/* Hangs a mark of a long list under its port. */
+/* Adds a mark of a long list under its port. */
 static int file_by_port(struct koda_hostindex *index, uint32_t node, bool below, uint32_t mark)
 {
 	struct port_key key = port_key_of(below, index->marks[mark].port);
@@ -171,7 +171,7 @@ void koda_hostindex_clear(struct koda_hostindex *index)
 	*index = (struct koda_hostindex)KODA_HOSTINDEX_INIT;
 }
 
-/* One question on its way through the index. */
+/* The state of a query. */
 struct asking {
 	const struct koda_hostindex *index;
 	uint16_t port;
@@ -241,7 +241,7 @@ bool koda_hostindex_covering(const struct koda_hostindex *index, const struct ko
 
 	if (index->mark_count == 0)
 		return false;
-	/* The root's "below" holds the rules for every host. */
+	/* The list "below" of the root has the rules for every host. */
 	if (see_list(&a, node, true))
 		return true;
 	if (query->kind == KODA_HOSTRULE_NET)

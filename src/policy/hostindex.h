@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many host rules, asked quickly. The question is always "which rules cover this?": a host that
- * someone wants to reach, or another rule. Names are looked up label by label from the right,
- * addresses once per prefix length in use.
+ * An index of host rules. It finds the rules that cover a requested host or another rule. Names are
+ * looked up label by label from the right, addresses once per prefix length in use.
  */
 #ifndef KODA_POLICY_HOSTINDEX_H
 #define KODA_POLICY_HOSTINDEX_H
@@ -14,7 +13,7 @@
 struct koda_hostmark {
 	uint32_t tag;   /* the caller's */
 	uint32_t next;  /* next rule of the same name and kind; 0: none */
-	uint32_t same;  /* next one that also has the same port; kept for long lists only */
+	uint32_t same;  /* next rule that also has the same port; for long lists only */
 	uint16_t port;  /* 0: any */
 	uint8_t kind;   /* enum koda_hostrule_kind */
 	uint8_t prefix; /* NET */
@@ -47,14 +46,14 @@ struct koda_hostindex {
 		.trie = KODA_TRIE_INIT((size_t)256 << 20)                                          \
 	}
 
-/* Fails: LIMIT, NOMEM. */
+/* Adds a rule. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_hostindex_add(struct koda_hostindex *index, const struct koda_hostrule *rule,
 				  uint32_t tag, struct koda_error *err);
 void koda_hostindex_clear(struct koda_hostindex *index);
 
-/* Calls see for every rule whose hosts include all of the asked: the one name, what lies below a
- * name, or the net of prefix bits. With a port, rules for another port are left out; with 0 all are
- * seen. Least specific host first; stops when see returns true and then returns true itself. */
+/* Calls see for every rule that covers the whole query: one name, all names below a name, or the
+ * net of prefix bits. With a port, rules for another port are left out; with 0 all are seen. Least
+ * specific host first; stops when see returns true and then returns true itself. */
 typedef bool koda_hostindex_see(void *ctx, const struct koda_hostmark *mark);
 struct koda_hostquery {
 	enum koda_hostrule_kind kind;

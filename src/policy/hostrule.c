@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/hostrule.h"
 
-#include "base/diag.h"
-#include "base/str.h"
+#include "base/ascii.h"
+#include "base/error.h"
 
 #define PUBLIC_MARK "#public"
 
@@ -26,7 +26,7 @@ static int bad_rule(struct koda_error *err, struct koda_span text, const char *w
 			 (int)(text.len > 80 ? 80 : text.len), text.len ? text.ptr : "", why);
 }
 
-/* ADDRESS/BITS, the address perhaps still in brackets' content; no port any more. */
+/* Parses ADDRESS/BITS without brackets and port. */
 static int parse_net(struct koda_span text, size_t slash, struct koda_hostrule *rule,
 		     struct koda_error *err)
 {
@@ -39,7 +39,7 @@ static int parse_net(struct koda_span text, size_t slash, struct koda_hostrule *
 		return r;
 	if (!rule->host.is_addr)
 		return bad_rule(err, text, "only an address can have a prefix length");
-	/* ::ffff:10.0.0.0/104 is 10.0.0.0/8, but who wrote which length with what in mind? */
+	/* ::ffff:10.0.0.0/104 is 10.0.0.0/8, but which of both lengths was meant is unclear. */
 	if (rule->host.addr.family == 4 && memchr(text.ptr, ':', slash))
 		return bad_rule(err, text, "write an IPv4 range as IPv4");
 	for (size_t i = 0; i < bits.len; i++) {
@@ -57,7 +57,7 @@ static int parse_net(struct koda_span text, size_t slash, struct koda_hostrule *
 	return KODA_OK;
 }
 
-/* The pattern without its port. */
+/* Parses the pattern without its port. */
 static int parse_host(struct koda_span text, struct koda_hostrule *rule, struct koda_error *err)
 {
 	struct koda_span inner = text;

@@ -20,11 +20,11 @@ struct koda_hostrule {
 	struct koda_host host;
 };
 
-/* NAME, *.NAME, ADDRESS, ADDRESS/BITS or *, each with an optional :PORT (an IPv6 address with a
- * port stands in brackets); NAME[:PORT]#public for public_only. Fails: POLICY. */
+/* Parses NAME, *.NAME, ADDRESS, ADDRESS/BITS or *, each with an optional :PORT (an IPv6 address
+ * with a port stands in brackets); NAME[:PORT]#public for public_only. Fails: POLICY. */
 KODA_CHECK int koda_hostrule_parse(struct koda_span text, struct koda_hostrule *ret_rule,
 				   struct koda_error *err);
-/* Some patterns make sense in one list only: "*" and names below a public suffix can be denied
+/* Checks that a pattern may be in this list: "*" and names below a public suffix can be denied
  * but not allowed, "#public" can be allowed but not denied. Fails: POLICY. */
 KODA_CHECK int koda_hostrule_check_allow(const struct koda_hostrule *rule, struct koda_error *err);
 KODA_CHECK int koda_hostrule_check_deny(const struct koda_hostrule *rule, struct koda_error *err);

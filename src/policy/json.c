@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/json.h"
 
-#include "base/diag.h"
-#include "policy/abridge.h"
-#include "policy/feed.h"
+#include "base/error.h"
+#include "policy/json_elide.h"
+#include "policy/json_feed.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,29 +14,29 @@ static const json_t *in(const struct koda_json *value)
 	return value->node;
 }
 
-/* The value of a node in the same document as value. */
+/* Returns the value of a node in the document of value. */
 static struct koda_json near(const struct koda_json *value, const json_t *node)
 {
-	return (struct koda_json){ .node = node, .abridged = value->abridged };
+	return (struct koda_json){ .node = node, .elided = value->elided };
 }
 
 static int load(struct koda_span text, unsigned int max_depth, json_t **ret_root,
 		struct koda_error *err)
 {
-	struct koda_feed feed = koda_feed_start(text, max_depth);
+	struct koda_json_feed feed = koda_json_feed_start(text, max_depth);
 	json_error_t why;
 	json_t *root;
 	char at[64];
 
 	errno = 0;
-	root = json_load_callback(koda_feed_give, &feed, JSON_REJECT_DUPLICATES, &why);
+	root = json_load_callback(koda_json_feed_give, &feed, JSON_REJECT_DUPLICATES, &why);
 	if (feed.no_memory || errno == ENOMEM || (!root && !why.text[0])) {
 		json_decref(root);
 		return koda_fail_nomem(err);
 	}
 	if (feed.too_deep) {
 		json_decref(root);
-		return koda_feed_fail_deep(&feed, err);
+		return koda_json_feed_fail_deep(&feed, err);
 	}
 	if (root) {
 		*ret_root = root;
@@ -48,22 +48,23 @@ static int load(struct koda_span text, unsigned int max_depth, json_t **ret_root
 
 struct document {
 	struct koda_json root;
-	struct koda_abridged abridged;
+	struct koda_json_elided elided;
 	json_t *tree;
 };
 
-/* The short text for the whole one; no tree if it has to be told what is wrong with that. */
+/* Parses the elided text. No tree if that fails: the whole text then gives the place of the error.
+ */
 static int load_abridged(struct koda_span text, unsigned int max_depth, struct document *document,
 			 struct koda_error *err)
 {
-	struct koda_abridged *abridged = &document->abridged;
-	int r = koda_abridge(text, abridged);
+	struct koda_json_elided *elided = &document->elided;
+	int r = koda_json_elide(text, elided);
 
-	if (r == KODA_OK && abridged->count == 0)
+	if (r == KODA_OK && elided->count == 0)
 		return KODA_OK;
 	if (r == KODA_OK)
-		r = load(koda_buf_span(&abridged->text), max_depth, &document->tree, NULL);
-	koda_buf_clear(&abridged->text);
+		r = load(koda_buf_span(&elided->text), max_depth, &document->tree, NULL);
+	koda_buf_clear(&elided->text);
 	return r == KODA_E_NOMEM ? koda_fail_nomem(err) : KODA_OK;
 }
 
@@ -83,14 +84,14 @@ int koda_json_load(struct koda_span text, size_t max_bytes, unsigned int max_dep
 	if (!document)
 		return koda_fail_nomem(err);
 	root = &document->root;
-	document->abridged = (struct koda_abridged)KODA_ABRIDGED_INIT;
+	document->elided = (struct koda_json_elided)KODA_JSON_ELIDED_INIT;
 	r = load_abridged(text, max_depth, document, err);
 	if (r == KODA_OK && !document->tree)
 		r = load(text, max_depth, &document->tree, err);
 	if (r < 0)
 		return r;
 	root->node = document->tree;
-	root->abridged = &document->abridged;
+	root->elided = &document->elided;
 	*ret_root = KODA_TAKE(root);
 	return KODA_OK;
 }
@@ -103,7 +104,7 @@ void koda_json_free(struct koda_json **root)
 	if (!document)
 		return;
 	json_decref(document->tree);
-	koda_abridged_clear(&document->abridged);
+	koda_json_elided_clear(&document->elided);
 	free(document);
 }
 
@@ -135,7 +136,7 @@ static int wrong_type(const struct koda_json *value, const char *wanted, struct 
 			 kind_name(in(value)));
 }
 
-/* Adds "/key" in front of the place, escaped as RFC 6901 asks. */
+/* Puts "/key", escaped by RFC 6901, in front of the place. */
 static void place_key(struct koda_error *err, const char *key)
 {
 	char step[sizeof(err->field)];
@@ -194,19 +195,19 @@ static void place_index(struct koda_error *err, size_t i)
 	koda_error_within(err, step);
 }
 
-/* The elements of a list: those that were taken out of the text come first. */
+/* Iterates over the elements of a list: the elided ones come first. */
 struct elements {
 	struct koda_span run;
-	size_t next; /* of the parser's */
+	size_t next; /* index of the parser */
 };
 
 static struct elements elements_of(const struct koda_json *list)
 {
 	const json_t *first = json_array_get(in(list), 0);
 	const struct koda_span text = { json_string_value(first), json_string_length(first) };
-	struct elements elements = { koda_abridged_find(list->abridged, text), 0 };
+	struct elements elements = { koda_json_elided_find(list->elided, text), 0 };
 
-	elements.next = elements.run.len > 0; /* it stands for them */
+	elements.next = elements.run.len > 0; /* the first one stands for the elided strings */
 	return elements;
 }
 
@@ -214,7 +215,7 @@ static bool next_element(const struct koda_json *list, struct elements *elements
 			 struct koda_json *ret_element)
 {
 	*ret_element = near(list, NULL);
-	if (koda_abridged_next(&elements->run, &ret_element->string))
+	if (koda_json_elided_next(&elements->run, &ret_element->string))
 		return true;
 	ret_element->node = json_array_get(in(list), elements->next++);
 	return ret_element->node != NULL;

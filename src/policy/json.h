@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strict JSON reading. Only json.c knows the parser library; values do not travel beyond the
- * decoding functions. Errors name the place: line:column for text that is no JSON, a JSON pointer
- * for a value that is not what it should be.
+ * Strict JSON reading. Only json.c uses the parser library. Errors name the place: line:column for
+ * text that is no JSON, a JSON pointer for a wrong value.
  */
 #ifndef KODA_POLICY_JSON_H
 #define KODA_POLICY_JSON_H
@@ -13,14 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct koda_abridged;
+struct koda_json_elided;
 
 /* One value, borrowed from its document. */
 struct koda_json {
 	/* private: */
-	const void *node;        /* the parser's; NULL: a string that it never saw */
-	struct koda_span string; /* that one */
-	const struct koda_abridged *abridged;
+	const void *node;        /* of the parser; NULL: an elided string */
+	struct koda_span string; /* the elided string */
+	const struct koda_json_elided *elided;
 };
 
 /* Parses a whole document: duplicate keys, comments, trailing bytes, escaped NUL, lone surrogates
@@ -31,7 +30,7 @@ KODA_CHECK int koda_json_load(struct koda_span text, size_t max_bytes, unsigned 
 void koda_json_free(struct koda_json **root);
 #define koda_auto_json __attribute__((cleanup(koda_json_free)))
 
-/* One key of an object and what reads its value. */
+/* One key of an object, and the function that reads its value. */
 struct koda_json_field {
 	const char *name;
 	int (*read)(void *ctx, int arg, const struct koda_json *value, struct koda_error *err);
@@ -46,16 +45,16 @@ KODA_CHECK int koda_json_array(const struct koda_json *value,
 			       int (*read)(void *ctx, int arg, const struct koda_json *value,
 					   struct koda_error *err),
 			       int arg, void *ctx, struct koda_error *err);
-/* Element i of an array of exactly count elements. */
+/* Returns element i of an array of exactly count elements. */
 KODA_CHECK int koda_json_element(const struct koda_json *value, size_t count, size_t i,
 				 struct koda_json *ret_element, struct koda_error *err);
 
 bool koda_json_is_null(const struct koda_json *value);
 KODA_CHECK int koda_json_bool(const struct koda_json *value, bool *ret, struct koda_error *err);
-/* A whole number from 0 to max. */
+/* Reads a whole number from 0 to max. */
 KODA_CHECK int koda_json_u64(const struct koda_json *value, uint64_t max, uint64_t *ret,
 			     struct koda_error *err);
-/* Borrowed from the document or its text, so not always NUL-terminated. */
+/* Reads a string, borrowed from the document or its text, so not always NUL-terminated. */
 KODA_CHECK int koda_json_string(const struct koda_json *value, struct koda_span *ret,
 				struct koda_error *err);
 

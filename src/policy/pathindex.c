@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/pathindex.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 
 static int grow(struct koda_pathindex *index, size_t cap)
 {
@@ -24,19 +24,19 @@ static int make_room(struct koda_pathindex *index)
 	return grow(index, index->node_cap * 2 > need ? index->node_cap * 2 : need + 16);
 }
 
-/* A path is one node at least; how many more are on the way to it nobody knows. */
+/* Reserves one node per path; the number of directories above them is unknown. */
 int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes)
 {
 	int r = koda_trie_reserve(&index->trie, more);
 
 	if (r == KODA_OK)
-		r = koda_texts_reserve(&index->texts, more, bytes);
+		r = koda_strlist_reserve(&index->texts, more, bytes);
 	if (r == KODA_OK && index->trie.nodes + 1 + more > index->node_cap)
 		r = grow(index, index->trie.nodes + 1 + more);
 	return r;
 }
 
-/* From a node to the one below it, which is made if it is not there. */
+/* Finds or adds the child of a node. */
 static int step_down(struct koda_pathindex *index, uint32_t *node, struct koda_span name)
 {
 	uint32_t above = *node;
@@ -49,10 +49,10 @@ static int step_down(struct koda_pathindex *index, uint32_t *node, struct koda_s
 	return r;
 }
 
-/* Cuts the trail to what it has in common with the way to path. */
+/* Cuts the trail to the directories that it shares with path. */
 static void follow_trail(struct koda_pathindex *index, struct koda_span path)
 {
-	struct koda_span last = koda_texts_get(&index->texts, index->last);
+	struct koda_span last = koda_strlist_get(&index->texts, index->last);
 	size_t from = 0;
 	size_t i;
 
@@ -67,7 +67,7 @@ static void follow_trail(struct koda_pathindex *index, struct koda_span path)
 	index->trail_len = i;
 }
 
-/* The node of path, which is made if it is not there. */
+/* Finds or adds the node of path. */
 static int reach(struct koda_pathindex *index, struct koda_span path, uint32_t *ret_node)
 {
 	struct koda_span rest = path;
@@ -98,11 +98,11 @@ int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint
 	int r = path.len < UINT32_MAX ? reach(index, path, &node) : KODA_E_LIMIT;
 
 	if (r == KODA_OK && !index->nodes[node].marks) {
-		r = koda_texts_add(&index->texts, path);
+		r = koda_strlist_add(&index->texts, path);
 		index->nodes[node].text = (uint32_t)index->texts.count - 1;
 		index->last = index->nodes[node].text;
 	} else {
-		index->trail_len = 0; /* it may lead to another spelling than the one in texts */
+		index->trail_len = 0; /* texts may spell that path differently */
 	}
 	if (r < 0) {
 		index->trail_len = 0;
@@ -116,7 +116,7 @@ int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path, uint
 void koda_pathindex_clear(struct koda_pathindex *index)
 {
 	koda_trie_clear(&index->trie);
-	koda_texts_clear(&index->texts);
+	koda_strlist_clear(&index->texts);
 	free(index->nodes);
 	*index = (struct koda_pathindex)KODA_PATHINDEX_INIT;
 }
@@ -126,7 +126,7 @@ struct koda_pathwalk koda_pathwalk_start(const struct koda_pathindex *index, str
 	return (struct koda_pathwalk){ .index = index, .rest = path, .node = KODA_TRIE_ROOT };
 }
 
-/* One component deeper; the first step is "/" itself. */
+/* Walks one component; the first step is "/" itself. */
 static bool step(struct koda_pathwalk *walk)
 {
 	struct koda_span name;
@@ -148,7 +148,7 @@ bool koda_pathwalk_next(struct koda_pathwalk *walk)
 
 		if (node->marks) {
 			walk->marks = node->marks;
-			walk->rule = koda_texts_get(&walk->index->texts, node->text);
+			walk->rule = koda_strlist_get(&walk->index->texts, node->text);
 			return true;
 		}
 	}

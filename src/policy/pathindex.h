@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many path rules, asked quickly. A walk goes from "/" towards a path and shows the marks of every
- * directory on the way; it costs one step per component and stops where no rule leads further.
+ * An index of path rules. A walk goes from "/" towards a path and returns the marks of every
+ * directory on the way. It costs one step per component and ends where no rule lies below.
  */
 #ifndef KODA_POLICY_PATHINDEX_H
 #define KODA_POLICY_PATHINDEX_H
 
 #include "base/path.h"
-#include "base/texts.h"
+#include "base/strlist.h"
 #include "base/trie.h"
 
 struct koda_pathnode {
@@ -26,11 +26,11 @@ struct koda_pathstep {
 
 struct koda_pathindex {
 	struct koda_trie trie;
-	struct koda_texts texts;     /* the marked paths */
+	struct koda_strlist texts;   /* the marked paths */
 	struct koda_pathnode *nodes; /* owned, by trie node */
 	size_t node_cap;
-	uint32_t marks; /* all there are */
-	/* Neighbours in a list often lie in the same directory, which is not looked for again. */
+	uint32_t marks; /* of all nodes */
+	/* Neighbours in a list often share a directory, which is then found without a walk. */
 	struct koda_pathstep trail[KODA_PATHINDEX_TRAIL];
 	size_t trail_len;
 	uint32_t last; /* number in texts of the path that the trail leads to */
@@ -40,13 +40,13 @@ struct koda_pathindex {
 #define KODA_PATHINDEX_INIT                                                                        \
 	{                                                                                          \
 		.trie = KODA_TRIE_INIT(KODA_PATHINDEX_BYTES),                                      \
-		.texts = KODA_TEXTS_INIT(KODA_PATHINDEX_BYTES)                                     \
+		.texts = KODA_STRLIST_INIT(KODA_PATHINDEX_BYTES)                                   \
 	}
 
-/* Makes room for so many more paths, and bytes in them, at once. Fails: LIMIT, NOMEM; nothing is
- * lost then. */
+/* Reserves room for more paths of so many bytes in total. Fails: LIMIT, NOMEM; the index is
+ * unchanged then. */
 KODA_CHECK int koda_pathindex_reserve(struct koda_pathindex *index, size_t more, size_t bytes);
-/* path is in normal form, marks is not 0. Fails: LIMIT, NOMEM. */
+/* Adds marks (not 0) to path, which is in normal form. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_pathindex_add(struct koda_pathindex *index, struct koda_span path,
 				  uint32_t marks, struct koda_error *err);
 void koda_pathindex_clear(struct koda_pathindex *index);
@@ -61,15 +61,15 @@ struct koda_pathwalk {
 	bool begun;
 };
 
-/* Starts at "/" towards path, which need not be in normal form but must be well-formed. */
+/* Starts a walk at "/" towards path, which need not be in normal form but must be well-formed. */
 struct koda_pathwalk koda_pathwalk_start(const struct koda_pathindex *index, struct koda_span path);
-/* Moves to the next marked directory; false when there is none. */
+/* Moves to the next marked directory. Returns false if there is none. */
 bool koda_pathwalk_next(struct koda_pathwalk *walk);
 
-/* Is a path marked at or below this one? */
+/* Returns true if path or a path below it is marked. */
 bool koda_pathindex_leads_to(const struct koda_pathindex *index, struct koda_span path);
 
-/* Absolute, no "..", no NUL, nothing over-long: fit for a verdict. */
+/* Returns true if path is absolute, without "..", NUL and over-long components. */
 bool koda_pathwalk_is_sound(struct koda_span path);
 
 #define koda_auto_pathindex __attribute__((cleanup(koda_pathindex_clear)))

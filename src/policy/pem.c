@@ -2,12 +2,13 @@
 /* T-73. See pem.h. */
 #include "policy/pem.h"
 
-#include "base/diag.h"
-#include "base/str.h"
+#include "base/ascii.h"
+#include "base/error.h"
 
 #define BEGIN      "-----BEGIN "
 #define END        "-----END "
 #define DASHES     "-----"
+#define KEY        "PRIVATE KEY"
 #define LABEL_MAX  64
 #define LINE_WIDTH 64
 
@@ -20,7 +21,7 @@ const char *const koda_pem_system_places[] = {
 	NULL,
 };
 
-/* Takes one line off *text: without its end, which is LF or CR LF. */
+/* Takes one line off *text, without its LF or CR LF. */
 static struct koda_span next_line(struct koda_span *text)
 {
 	const char *end = memchr(text->ptr, '\n', text->len);
@@ -40,7 +41,7 @@ static bool starts_with(struct koda_span line, const char *text)
 	return line.len >= len && memcmp(line.ptr, text, len) == 0;
 }
 
-/* The label of a boundary line; false if it is not one of this kind. */
+/* Returns the label of a boundary line; false if the line is none of this kind. */
 static bool boundary(struct koda_span line, const char *kind, struct koda_span *ret_label)
 {
 	size_t front = strlen(kind), back = strlen(DASHES);
@@ -120,13 +121,12 @@ int koda_pem_next(struct koda_span *text, struct koda_pem_block *ret_block, stru
 
 bool koda_pem_is_key(struct koda_span label)
 {
-	static const char key[] = "PRIVATE KEY";
-	size_t len = sizeof(key) - 1;
+	size_t len = strlen(KEY);
 
-	return label.len >= len && memcmp(label.ptr + label.len - len, key, len) == 0;
+	return label.len >= len && memcmp(label.ptr + label.len - len, KEY, len) == 0;
 }
 
-/* 0-63, or -1. */
+/* Returns the value of a base64 digit, 0 to 63, or -1. */
 static int base64_value(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -140,7 +140,7 @@ static int base64_value(char c)
 	return c == '/' ? 63 : -1;
 }
 
-/* The digits of body without line ends; false if it is not base64 in its one exact form. */
+/* Appends the digits of body without line ends. Returns false if it is not canonical base64. */
 static bool collect_digits(struct koda_span body, char *digits, size_t *ret_len)
 {
 	size_t len = 0, pad = 0;
@@ -163,7 +163,7 @@ static bool collect_digits(struct koda_span body, char *digits, size_t *ret_len)
 		}
 	}
 	*ret_len = len;
-	/* Bits that mean nothing must be zero, or there were a place to hide some. */
+	/* Unused bits must be zero, so that they cannot carry data. */
 	if ((pad == 1 && last & 0x3) || (pad == 2 && last & 0xf))
 		return false;
 	return len && len % 4 == 0 && pad <= 2;
@@ -194,7 +194,7 @@ struct der {
 	size_t len;
 };
 
-/* Takes an element with this tag off *rest; false if it is not the next one. */
+/* Takes an element with this tag off *rest. Returns false if the next one has another tag. */
 static bool take_element(struct der *rest, unsigned char tag, struct der *ret_content)
 {
 	size_t head = 2, len;
@@ -220,8 +220,8 @@ static bool take_element(struct der *rest, unsigned char tag, struct der *ret_co
 	return true;
 }
 
-/* Does it have the shape of a certificate: a sequence of body, algorithm and signature? Keys have
- * another, so one that is labelled as a certificate is noticed. */
+/* Returns true for the structure of a certificate: a sequence of body, algorithm and signature. A
+ * key that is labelled as a certificate has another. */
 static bool is_certificate(const unsigned char *bytes, size_t len)
 {
 	enum {
@@ -262,7 +262,7 @@ static int add_certificate(struct koda_span body, struct koda_buf *out, struct k
 		good = is_certificate(der, decode(digits, len, der));
 	if (good)
 		r = write_block(digits, len, out);
-	/* What only claimed to be a certificate may be a key. */
+	/* A block that is wrongly labelled as a certificate may be a key. */
 	explicit_bzero(digits, body.len + 1);
 	explicit_bzero(der, body.len + 1);
 	if (!good)
@@ -290,6 +290,25 @@ int koda_pem_certificates(struct koda_span text, struct koda_buf *out, struct ko
 	if (r == 0 && count == 0)
 		return koda_fail(err, KODA_E_POLICY, 0, "there is no certificate");
 	return r;
+}
+
+int koda_pem_has_key(struct koda_span text, struct koda_error *err)
+{
+	/* Lines that are written anew may be shorter, so there are more ends of lines. */
+	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(2 * KODA_PEM_MAX);
+	struct koda_span rest = text;
+	struct koda_pem_block block = { 0 };
+	bool found = false;
+	int r;
+
+	while ((r = koda_pem_next(&rest, &block, err)) > 0)
+		found = found || koda_pem_is_key(block.label);
+	if (r < 0 || found)
+		return r < 0 ? r : 1;
+	if (text.len && memmem(text.ptr, text.len, KEY, strlen(KEY)))
+		return koda_fail(err, KODA_E_POLICY, 0,
+				 "there may be a private key outside of the PEM blocks");
+	return koda_pem_certificates(text, &out, err);
 }
 
 int koda_pem_key_path(struct koda_span bundle, struct koda_buf *out, struct koda_error *err)

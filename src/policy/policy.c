@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/policy.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/path.h"
 #include "policy/hostrule.h"
 
-const char *const koda_list_names[KODA_LIST_COUNT] = {
+const char *const koda_policy_list_names[KODA_LIST_COUNT] = {
 	[KODA_LIST_DENY_READ] = "deny_read",
 	[KODA_LIST_ALLOW_READ_WITHIN_DENY] = "allow_read_within_deny",
 	[KODA_LIST_ALLOW_WRITE] = "allow_write",
@@ -14,13 +14,13 @@ const char *const koda_list_names[KODA_LIST_COUNT] = {
 	[KODA_LIST_DENIED_DOMAINS] = "denied_domains",
 };
 
-const char *const koda_flag_names[KODA_FLAG_COUNT] = {
+const char *const koda_policy_flag_names[KODA_FLAG_COUNT] = {
 	[KODA_FLAG_ALLOW_GIT_CONFIG] = "allow_git_config",
 	[KODA_FLAG_ALLOW_LOCAL_BINDING] = "allow_local_binding",
 	[KODA_FLAG_WEAKER_MACOS_ISOLATION] = "weaker_macos_isolation",
 };
 
-const char *const koda_limit_names[KODA_LIMIT_COUNT] = {
+const char *const koda_policy_limit_names[KODA_LIMIT_COUNT] = {
 	[KODA_LIMIT_CPU_TIME_SECS] = "cpu_time_secs",
 	[KODA_LIMIT_WALL_TIME_SECS] = "wall_time_secs",
 	[KODA_LIMIT_MAX_RSS_BYTES] = "max_rss_bytes",
@@ -28,7 +28,7 @@ const char *const koda_limit_names[KODA_LIMIT_COUNT] = {
 	[KODA_LIMIT_MAX_OUTPUT_BYTES] = "max_output_bytes",
 };
 
-const char *const koda_ask_names[KODA_ASK_AUTO + 1] = {
+const char *const koda_policy_ask_names[KODA_ASK_AUTO + 1] = {
 	[KODA_ASK_FORBID] = "forbid",
 	[KODA_ASK_REQUIRE] = "require",
 	[KODA_ASK_AUTO] = "auto",
@@ -173,6 +173,14 @@ void koda_policy_unset_limit(struct koda_policy *policy, enum koda_limit limit)
 }
 
 uint8_t koda_policy_search_depth(const struct koda_policy *policy)
+{
+	if (policy->search_depth < KODA_SEARCH_DEPTH_MIN)
+		return KODA_SEARCH_DEPTH_MIN;
+	return policy->search_depth < KODA_SEARCH_DEPTH_MAX ? policy->search_depth
+							    : KODA_SEARCH_DEPTH_MAX;
+}
+
+uint8_t koda_policy_stated_search_depth(const struct koda_policy *policy)
 {
 	return policy->search_depth;
 }

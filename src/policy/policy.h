@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy as a struct, and the one table of its field names. */
+/* The policy as a struct, and the tables of its field names. */
 #ifndef KODA_POLICY_POLICY_H
 #define KODA_POLICY_POLICY_H
 
@@ -19,7 +19,8 @@ struct koda_cap {
 	uint64_t max;
 };
 
-/* A permission that may be left unstated, which grants nothing and, in a child, takes nothing. */
+/* A permission that a policy may leave out. Left out it grants nothing, and in a child policy it
+ * takes nothing away. */
 struct koda_grant {
 	bool stated;
 	bool on;
@@ -36,32 +37,37 @@ struct koda_policy {
 	char *ca_bundle;             /* owned; NULL without mitm */
 	struct koda_set map_domains; /* net.mitm.socket_map: domain i goes to socket i */
 	char **map_sockets;          /* owned, map_domains.count of them */
-	struct koda_buf scratch;     /* an entry on its way in; no part of the value */
+	struct koda_buf scratch;     /* working memory for adding an entry; not part of the value */
 };
 
-extern const char *const koda_list_names[KODA_LIST_COUNT];
-extern const char *const koda_flag_names[KODA_FLAG_COUNT];
-extern const char *const koda_limit_names[KODA_LIMIT_COUNT];
-extern const char *const koda_ask_names[KODA_ASK_AUTO + 1];
+extern const char *const koda_policy_list_names[KODA_LIST_COUNT];
+extern const char *const koda_policy_flag_names[KODA_FLAG_COUNT];
+extern const char *const koda_policy_limit_names[KODA_LIMIT_COUNT];
+extern const char *const koda_policy_ask_names[KODA_ASK_AUTO + 1];
 
 static inline bool koda_list_is_paths(enum koda_list list)
 {
 	return list < KODA_LIST_ALLOWED_DOMAINS;
 }
 
-/* Adds an entry that is already canonical, as another policy's are. */
+/* Adds an entry in canonical form, such as one of another policy. Fails: LIMIT, NOMEM. */
 KODA_CHECK int koda_policy_add_canonical(struct koda_policy *policy, enum koda_list list,
 					 struct koda_span entry, struct koda_error *err);
 
-/* koda_policy_add_socket_map for bytes that nothing terminates. */
+/* Adds the entries of a, then those of b, to a list of out. Fails: NOMEM. */
+KODA_CHECK int koda_policy_add_union(struct koda_policy *out, enum koda_list list,
+				     const struct koda_policy *a, const struct koda_policy *b,
+				     struct koda_error *err);
+
+/* Like koda_policy_add_socket_map, for bytes without a NUL terminator. */
 KODA_CHECK int koda_policy_map_socket(struct koda_policy *policy, struct koda_span domain,
 				      struct koda_span socket_path, struct koda_error *err);
 
-/* The memory limit of every mode: three quarters of the machine's; 0 where the system does not
- * tell. */
+/* Returns the memory limit of every trust mode: three quarters of the machine's memory, or 0 if
+ * sysconf(3) does not tell. */
 uint64_t koda_trust_memory(void);
 
-/* Copies "mitm" as a whole; dst must have none. */
+/* Copies the "mitm" object; dst must not have one. Fails: NOMEM. */
 KODA_CHECK int koda_policy_copy_mitm(struct koda_policy *dst, const struct koda_policy *src,
 				     struct koda_error *err);
 

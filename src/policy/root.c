@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/root.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/path.h"
 
-/* T-09. Fine to work below, but not to own as a whole. */
+/* T-09. Directories below which projects may lie, but which are no project. */
 static const char *const shared_dirs[] = { "/",
 					   "/home",
 					   "/root",
@@ -31,7 +31,7 @@ static const char *const shared_dirs[] = { "/",
 					   "/private/tmp",
 					   "/usr/local/src" };
 
-/* Nothing below these is anybody's project. */
+/* No project lies below these. */
 static const char *const system_trees[] = { "/bin",
 					    "/boot",
 					    "/dev",
@@ -78,7 +78,7 @@ static int refuse_containing(const struct koda_place *place, const char *dir, co
 		r = koda_path_normalise(koda_buf_span(&joined), &path, NULL);
 	if (r == KODA_E_NOMEM)
 		return koda_fail_nomem(err);
-	/* A place that cannot be compared might be inside. */
+	/* A path that cannot be compared might lie inside. */
 	if (r < 0 || koda_path_covers(koda_span_of(place->root), koda_buf_span(&path)))
 		return refuse(place, err, why);
 	return KODA_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which directories may be a project root at all. */
+/* Directories that may be a project root. */
 #ifndef KODA_POLICY_ROOT_H
 #define KODA_POLICY_ROOT_H
 
@@ -7,9 +7,9 @@
 
 #include <koda/rules.h>
 
-/* A root that would hand over the machine is refused: "/", system directories, shared temporary
- * directories, $HOME or anything above it, and whatever contains koda's own state. place->root
- * is in normal form with links resolved. Fails: DENIED with the reason, POLICY. */
+/* Refuses a root that would expose the machine: "/", system directories, shared temporary
+ * directories, $HOME or anything above it, and directories that contain the state of koda.
+ * place->root is in normal form with links resolved. Fails: DENIED with the reason, POLICY. */
 KODA_CHECK int koda_root_check(const struct koda_place *place, struct koda_error *err);
 
 #endif

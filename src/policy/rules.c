@@ -12,17 +12,17 @@
  */
 #include "policy/rules.h"
 
-#include "base/diag.h"
-#include "policy/access.h"
+#include "base/error.h"
 #include "policy/floor.h"
 #include "policy/hostindex.h"
+#include "policy/path_verdict.h"
 #include "policy/policy.h"
 
 #include <stdatomic.h>
 
 #define MARK(why) (1U << KODA_WHY_##why)
 
-/* Of a plain project; more are no harm. */
+/* Paths of a plain project; an estimate. */
 #define FLOOR_PATHS 120
 #define FLOOR_BYTES 4000
 
@@ -32,10 +32,10 @@ struct koda_rules {
 	struct koda_set allowed; /* the patterns, for telling which one decided */
 	struct koda_set denied;
 	struct koda_hostindex hosts; /* both lists, so that a question is one walk */
-	bool has_hosts;              /* false: nobody is to ask about any */
+	bool has_hosts;              /* false: rules for paths only */
 };
 
-/* Which list a host rule comes from, as the tag of its mark tells. */
+/* The list of a host rule, in the tag of its mark. */
 static uint32_t tag_of(size_t i, bool denies)
 {
 	return (uint32_t)(i << 1 | denies);
@@ -85,14 +85,14 @@ static int add_git_open(struct koda_rules *rules, const struct koda_place *place
 {
 	struct koda_verdict root;
 
-	if (!place->root || !place->git_open)
+	if (!place->root || !place->own_git_dirs)
 		return KODA_OK;
 	root = koda_rules_write(rules, place->root, strlen(place->root));
-	return root.answer == KODA_ALLOW ? koda_floor_open(&rules->paths, place->git_open, err)
+	return root.answer == KODA_ALLOW ? koda_floor_open(&rules->paths, place->own_git_dirs, err)
 					 : KODA_OK;
 }
 
-/* For the policy's paths and about as many as the floor has. */
+/* Reserves room for the paths of the policy and of the floor. */
 static int reserve_paths(struct koda_rules *rules, const struct koda_policy *policy,
 			 struct koda_error *err)
 {
@@ -130,7 +130,7 @@ static int fill_paths(struct koda_rules *rules, const struct koda_policy *policy
 				   policy->flags[KODA_FLAG_ALLOW_GIT_CONFIG].on, err);
 	if (r == KODA_OK)
 		r = add_git_open(rules, place, err);
-	/* Who may write nothing gets no copies to write to either. */
+	/* A policy without writable paths gets no writable copies. */
 	if (r == KODA_OK && policy->lists[KODA_LIST_ALLOW_WRITE].count > 0)
 		r = koda_floor_add_caches(&rules->paths, place, err);
 	return r;
@@ -155,7 +155,7 @@ static int make(const struct koda_policy *policy, const struct koda_place *place
 		struct koda_rules **ret_rules, struct koda_error *err)
 {
 	struct koda_rules *rules;
-	int r = koda_check_reserved(place->reserved, err);
+	int r = koda_fail_if_reserved(place->reserved, err);
 
 	if (r < 0)
 		return r;
@@ -207,14 +207,14 @@ void koda_rules_free(struct koda_rules *rules)
 	free(rules);
 }
 
-const struct koda_texts *koda_rules_marked(const struct koda_rules *rules)
+const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules)
 {
 	return &rules->paths.texts;
 }
 
 int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle, struct koda_error *err)
 {
-	return koda_access_idle(&rules->paths, ret_idle, err);
+	return koda_path_verdict_idle(&rules->paths, ret_idle, err);
 }
 
 bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path)
@@ -235,18 +235,18 @@ static struct koda_verdict plain(enum koda_answer answer, enum koda_why why)
 
 struct koda_verdict koda_rules_read(const struct koda_rules *rules, const char *path, size_t len)
 {
-	return koda_access_read(&rules->paths, (struct koda_span){ path, len });
+	return koda_path_verdict_read(&rules->paths, (struct koda_span){ path, len });
 }
 
 struct koda_verdict koda_rules_write(const struct koda_rules *rules, const char *path, size_t len)
 {
-	return koda_access_write(&rules->paths, (struct koda_span){ path, len });
+	return koda_path_verdict_write(&rules->paths, (struct koda_span){ path, len });
 }
 
 void koda_rules_both(const struct koda_rules *rules, struct koda_span path,
 		     struct koda_verdict *ret_read, struct koda_verdict *ret_write)
 {
-	koda_access_both(&rules->paths, path, ret_read, ret_write);
+	koda_path_verdict_both(&rules->paths, path, ret_read, ret_write);
 }
 
 bool koda_rules_have_holes(const struct koda_rules *rules)
@@ -254,7 +254,7 @@ bool koda_rules_have_holes(const struct koda_rules *rules)
 	return rules->paths.marks & MARK(READ_HOLE);
 }
 
-/* What the host index is asked, and what came of it. */
+/* A question to the host index, and its result. */
 struct question {
 	uint16_t port;
 	unsigned int guard_bits; /* prefix length from which on a net lists the address */
@@ -286,7 +286,7 @@ static bool see_rule(void *ctx, const struct koda_hostmark *mark)
 	return false;
 }
 
-/* Asks about a host; an address is a net of one. */
+/* Looks a host up; an address is a net with all bits. */
 static struct question ask(const struct koda_rules *rules, const struct koda_host *host,
 			   uint16_t port, unsigned int guard_bits)
 {
@@ -302,7 +302,7 @@ static struct question ask(const struct koda_rules *rules, const struct koda_hos
 	return q;
 }
 
-/* The rules for a canonical host, without the guard. */
+/* Applies the rules to a canonical host, without the address guard. */
 static struct koda_verdict check_host(const struct koda_rules *rules, const struct koda_host *host,
 				      uint16_t port)
 {
@@ -318,7 +318,8 @@ static struct koda_verdict check_host(const struct koda_rules *rules, const stru
 }
 
 /* T-07 a name or literal that leads to this machine, its network or a metadata service: only what
- * a rule lists may pass. host is what was asked for; passed is the verdict if nothing is amiss. */
+ * a rule lists may pass. host is the requested one; passed is the verdict if the guard passes it.
+ */
 static struct koda_verdict guard(const struct koda_rules *rules, const struct koda_host *host,
 				 uint16_t port, const struct koda_addr *addr,
 				 struct koda_verdict passed)
@@ -346,7 +347,7 @@ static struct koda_verdict guard(const struct koda_rules *rules, const struct ko
 	return verdict(KODA_DENY, KODA_WHY_ADDRESS, koda_span_of(koda_addr_class_name(class_)));
 }
 
-/* The rules, then the guard on addr, or on the host itself if that is an address. */
+/* Applies the rules, then the guard to addr, or to the host itself if it is an address. */
 static struct koda_verdict judge(const struct koda_rules *rules, struct koda_span text,
 				 uint16_t port, const struct koda_addr *addr)
 {

@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What the planner needs of a rule set beyond the verdicts. */
+/* A rule set, as the planner uses it. */
 #ifndef KODA_POLICY_RULES_H
 #define KODA_POLICY_RULES_H
 
-#include "base/texts.h"
+#include "base/strlist.h"
 
 #include <koda/rules.h>
 
-/* Like koda_rules_new, for those who ask about paths only: long lists of hosts take their time, and
- * whoever connects has rules of its own. Every host is denied. */
-KODA_CHECK int koda_rules_new_for_paths(const struct koda_policy *policy,
-					const struct koda_place *place,
-					struct koda_rules **ret_rules, struct koda_error *err);
-
-/* Another owner of the same rules; each of them frees. Safe from any thread. */
+/* Takes a further reference; each is released by koda_rules_free. Safe from any thread. */
 struct koda_rules *koda_rules_share(struct koda_rules *rules);
 
-/* Every path that some rule or the floor names, in normal form. Borrowed. */
-const struct koda_texts *koda_rules_marked(const struct koda_rules *rules);
+/* Returns every path that a rule or the floor names, in normal form. Borrowed. */
+const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules);
 
-/* Which of those change nothing, see koda_access_idle. Fails: NOMEM. */
+/* Finds those that change nothing, see koda_path_verdict_idle. Fails: NOMEM. */
 KODA_CHECK int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle,
 			       struct koda_error *err);
 
-/* Does some rule or the floor name path or something below it? */
+/* Returns true if a rule or the floor names path or a path below it. */
 bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path);
 
-/* Does any rule re-open something hidden? */
+/* Returns true if there is an allow_read_within_deny entry. */
 bool koda_rules_have_holes(const struct koda_rules *rules);
 
-/* koda_rules_read and koda_rules_write in one walk. */
+/* Returns the verdicts of koda_rules_read and koda_rules_write in one walk. */
 void koda_rules_both(const struct koda_rules *rules, struct koda_span path,
 		     struct koda_verdict *ret_read, struct koda_verdict *ret_write);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <koda/trust.h>
 
-#include "base/diag.h"
+#include "base/ascii.h"
+#include "base/error.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "policy/policy.h"
 
 #include <unistd.h>
@@ -61,7 +61,7 @@ static const struct mode modes[] = {
 			      { 2048, 64 * GIB, 0, WALL_TIME_CEILING } },
 };
 
-/* Where development goes: sources, and the registries of the common languages. Web ports, and
+/* Hosts of development: sources, and the package registries of common languages. Web ports, and
  * ssh where git is served. Each is spelt as a policy keeps it. */
 #define WEB(host) host ":443", host ":80"
 static const char *const developer_hosts[] = {
@@ -83,14 +83,14 @@ static const char *const developer_hosts[] = {
 	"github.com:22",
 };
 
-/* A value from nowhere is the least trust. */
+/* An unknown value counts as the least trust. */
 static const struct mode *mode_of(enum koda_trust trust)
 {
 	return &modes[trust == KODA_TRUST_SAFE || trust == KODA_TRUST_AUTO ? trust
 									   : KODA_TRUST_PLAN];
 }
 
-/* In any case of letters, and in any locale. */
+/* Ignores the case of ASCII letters, in any locale. */
 static bool is_same_word(const char *lower, const char *text)
 {
 	while (*lower && *lower == koda_ascii_lower(*text)) {
@@ -110,7 +110,7 @@ int koda_trust_parse(const char *text, enum koda_trust *ret_trust, struct koda_e
 			}
 		}
 	}
-	return koda_fail(err, KODA_E_INVALID, 0, "'%s' is no trust mode (plan, safe or auto)",
+	return koda_fail(err, KODA_E_INVALID, 0, "'%s' is not a trust mode (plan, safe or auto)",
 			 text);
 }
 
@@ -127,7 +127,7 @@ enum koda_trust koda_trust_clamp(enum koda_trust parent, enum koda_trust declare
 	return a < b ? a : b;
 }
 
-/* The answer for someone who can be asked. */
+/* Returns the decision where a user can be asked. */
 static enum koda_decision decide_top(enum koda_trust trust, enum koda_effect effect,
 				     unsigned int acts)
 {
@@ -240,6 +240,9 @@ int koda_policy_for_trust(enum koda_trust trust, const char *root, struct koda_p
 		r = fill_limits(policy, mode, err);
 	if (r < 0)
 		return r;
+	/* The table states every field, so that a child policy made from it restricts them all. */
+	for (int flag = 0; flag < KODA_FLAG_COUNT; flag++)
+		koda_policy_set_flag(policy, (enum koda_flag)flag, false);
 	koda_policy_set_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING, mode->local_binding);
 	koda_policy_set_search_depth(policy, mode->search_depth);
 	koda_policy_set_ask(policy, mode->ask);
@@ -250,4 +253,13 @@ int koda_policy_for_trust(enum koda_trust trust, const char *root, struct koda_p
 struct koda_trust_limits koda_trust_limits(enum koda_trust trust)
 {
 	return mode_of(trust)->limits;
+}
+
+uint64_t koda_trust_wall_time(enum koda_trust trust, const struct koda_policy *policy)
+{
+	uint64_t ceiling = mode_of(trust)->limits.wall_time_ceiling_secs;
+	uint64_t seconds = WALL_TIME_DEFAULT;
+
+	(void)koda_policy_limit(policy, KODA_LIMIT_WALL_TIME_SECS, &seconds);
+	return seconds < ceiling ? seconds : ceiling;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <koda/clause.h>
 
-#include "base/diag.h"
+#include "base/error.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ int koda_clause_parse(const char *text, enum koda_clause *ret_clause, struct kod
 			return KODA_OK;
 		}
 	}
-	return koda_fail(err, KODA_E_INVALID, 0, "'%s' is no clause; see koda-sandbox doctor",
+	return koda_fail(err, KODA_E_INVALID, 0, "'%s' is not a clause; see koda-sandbox doctor",
 			 text);
 }
 
@@ -36,14 +36,14 @@ bool koda_clause_contains(enum koda_clause clause)
 	return (unsigned int)clause < KODA_CLAUSE_COUNT && clauses[clause].contains;
 }
 
-const char *koda_grip_name(enum koda_grip grip)
+const char *koda_enforcement_name(enum koda_enforcement enforcement)
 {
-	switch (grip) {
-	case KODA_GRIP_ENFORCED:
+	switch (enforcement) {
+	case KODA_ENFORCEMENT_ENFORCED:
 		return "enforced";
-	case KODA_GRIP_EMULATED:
+	case KODA_ENFORCEMENT_EMULATED:
 		return "emulated";
-	case KODA_GRIP_REFUSED:
+	case KODA_ENFORCEMENT_REFUSED:
 		break;
 	}
 	return "refused";

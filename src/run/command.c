@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One command: the launcher is spawned with a sealed plan, three pipes, a socket for its reports
- * and a lifeline. What happens from then on is in wait.c.
+ * Launches a command: the launcher process gets a sealed plan, three pipes, a socket for its
+ * reports and a lifeline. command_wait.c takes over from there.
  */
-#include "run/sandbox.h"
+#include "run/command.h"
 
-#include "base/diag.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "policy/rules.h"
-#include "run/handout.h"
-#include "run/sized.h"
+#include "run/outcome.h"
+#include "run/project/git_close.h"
+#include "run/proxy/ca_bundle_proof.h"
+#include "run/stream/passed_fds.h"
 #include "run/survey.h"
-#include "wire/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,18 +22,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The kernel's last; a C library keeps some of them for itself. */
+/* The kernel's last signal; SIGRTMAX of a C library may be less. */
 #define SIGNAL_MAX 64
 
-/* How often a sandbox is made anew because something changed under it. */
-#define START_TRIES 40
-
-/* Our ends become the command's; input from nowhere is an end of file at once. With a terminal
- * there is nothing to carry yet but what does not go through it. */
+/* Opens the relays between the caller's descriptors and the command's pipes. A stream of -1 is at
+ * its end at once. Streams that go through the terminal are opened when the launcher reports it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
 		  struct koda_error *err)
 {
-	struct koda_ends *ends = &command->launcher.ends;
+	struct koda_channels *channels = &command->launcher.channels;
 	struct koda_terminal_state state = { .streams = 0 };
 	int r = KODA_OK;
 
@@ -43,23 +42,24 @@ static int attach(struct koda_command *command, const struct koda_command_option
 
 		if (own < 0)
 			return koda_fail(err, KODA_E_SYS, errno, "standard input");
-		r = koda_relay_open(&command->input, own, koda_take_fd(&ends->stream[0][0]), true,
-				    UINT64_MAX, err);
+		r = koda_relay_open(&command->input, own, koda_take_fd(&channels->stream[0][0]),
+				    true, UINT64_MAX, err);
 	}
 	for (unsigned int i = 1; i < 3 && r == KODA_OK; i++)
 		if (!(state.streams & 1U << i))
 			r = koda_relay_open(&command->output[i - 1],
-					    koda_take_fd(&ends->stream[i][0]), options->stdio[i],
-					    false, command->ceilings[KODA_CEILING_OUTPUT], err);
-	command->output[1].tap = koda_reader_take;
-	command->output[1].tap_ctx = &command->reader;
-	/* What nobody carries is at its end. */
+					    koda_take_fd(&channels->stream[i][0]),
+					    options->stdio[i], false,
+					    command->ceilings[KODA_CEILING_OUTPUT], err);
+	command->output[1].tap = koda_stderr_scan_take;
+	command->output[1].tap_ctx = &command->stderr_scan;
+	/* Ends that no relay has taken are closed: the command reads end of file. */
 	for (size_t i = 0; i < 3; i++)
-		koda_fd_close(&ends->stream[i][0]);
+		koda_fd_close(&channels->stream[i][0]);
 	return r;
 }
 
-/* What applies, for the events that tell of reaching it. */
+/* Keeps the limits that apply, for the events about reaching them. */
 static void note_ceilings(struct koda_command *command, const struct koda_sandbox *sandbox,
 			  const struct koda_command_options *options)
 {
@@ -79,9 +79,13 @@ static void note_ceilings(struct koda_command *command, const struct koda_sandbo
 	for (size_t i = 0; i < KODA_ARRAY_LEN(stated); i++)
 		(void)koda_policy_limit(sandbox->policy, stated[i].limit,
 					&command->ceilings[stated[i].ceiling]);
+	if (!options->untimed)
+		command->ceilings[KODA_CEILING_WALL_TIME] =
+			koda_trust_wall_time(sandbox->trust, sandbox->policy);
 	command->ceilings[KODA_CEILING_PROCESSES] =
 		options->max_processes ? options->max_processes : table.max_processes;
 	command->ceilings[KODA_CEILING_FILE_SIZE] = table.max_file_bytes;
+	command->ceilings[KODA_CEILING_REPOSITORIES] = koda_git_close_limit(&sandbox->site);
 }
 
 static uint32_t wall_seconds(const struct koda_command *command)
@@ -113,10 +117,10 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
 	command->grants = (struct koda_grants)KODA_GRANTS_INIT;
 	command->sandbox = sandbox;
-	command->started_ns = koda_clock_now();
+	command->started_ns = koda_clock_now() - sandbox->survey_ns;
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
-	command->way_out = koda_sandbox_has_way_out(sandbox);
+	command->has_network = koda_sandbox_has_network(sandbox);
 	note_ceilings(command, sandbox, options);
 	command->text = strdup(options->shell                      ? options->shell
 			       : options->argv && options->argv[0] ? options->argv[0]
@@ -126,57 +130,48 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 		koda_command_free(command);
 		return NULL;
 	}
+	command->dirs = sandbox->site.dirs;
+	sandbox->site.dirs = (struct koda_dir_snapshot)KODA_DIR_SNAPSHOT_INIT;
 	command->rules = koda_rules_share(sandbox->rules);
-	command->reader = (struct koda_reader){ .rules = command->rules,
-						.cwd = command->cwd,
-						.grants = &command->grants,
-						.found = koda_command_note,
-						.ctx = command };
+	command->stderr_scan = (struct koda_stderr_scan){ .rules = command->rules,
+							  .cwd = command->cwd,
+							  .grants = &command->grants,
+							  .on_denial = koda_command_add_violation,
+							  .ctx = command };
 	return command;
 }
 
-static void tell_start(const struct koda_command *command, const struct koda_sandbox *sandbox)
-{
-	struct koda_event event = { .type = KODA_EVENT_START };
-	struct koda_findings findings;
-
-	if (!command->on_event)
-		return;
-	koda_sandbox_findings(sandbox, &findings);
-	if (sandbox->backend != &koda_backend_none)
-		koda_admit_forgo(command->unneeded, &findings);
-	event.of.start = (struct koda_event_start){ .backend = sandbox->backend->name,
-						    .trust = sandbox->trust,
-						    .findings = &findings };
-	koda_command_tell(command, event);
-}
-
-/* The policy's own word on commands. */
+/* T-48. Fails unless the policy's "trust" field allows the command. Without a sandbox an approval
+ * is always required. */
 static int check_approved(const struct koda_sandbox *sandbox,
 			  const struct koda_command_options *options, struct koda_error *err)
 {
-	switch (koda_policy_ask(sandbox->policy)) {
+	enum koda_ask word = koda_policy_ask(sandbox->policy);
+
+	if (word == KODA_ASK_AUTO && !sandbox->backend->is_sandbox)
+		word = KODA_ASK_REQUIRE;
+	switch (word) {
 	case KODA_ASK_AUTO:
 		return KODA_OK;
 	case KODA_ASK_REQUIRE:
-		return options->approved ? KODA_OK
-					 : koda_fail(err, KODA_E_DENIED, 0,
-						     "the policy requires an approval");
+		return options->approved
+			       ? KODA_OK
+			       : koda_fail(err, KODA_E_DENIED, 0, "an approval is required");
 	case KODA_ASK_FORBID:
 		break;
 	}
 	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
 }
 
-/* The launcher that waits already, or a new one. */
+/* Takes the prestarted launcher if it is of the right backend, or starts one. */
 static int take_launcher(struct koda_sandbox *sandbox, struct koda_command *command,
 			 struct koda_error *err)
 {
 	command->launcher.open_view = sandbox->open_view;
-	if (sandbox->spare.backend != sandbox->backend)
+	if (sandbox->prestarted.backend != sandbox->backend)
 		return koda_launcher_prepare(&command->launcher, sandbox->backend, err);
-	command->launcher = sandbox->spare;
-	sandbox->spare = (struct koda_launcher)KODA_LAUNCHER_INIT;
+	command->launcher = sandbox->prestarted;
+	sandbox->prestarted = (struct koda_launcher)KODA_LAUNCHER_INIT;
 	return KODA_OK;
 }
 
@@ -197,6 +192,9 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = take_launcher(sandbox, command, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, options, &plan, err);
+	if (r == KODA_OK && koda_sandbox_has_network(sandbox))
+		r = koda_ca_bundle_prove(&sandbox->net,
+					 (const char *const *)sandbox->host_env.items, err);
 	if (r == KODA_OK)
 		r = koda_grants_take(&command->grants, &plan, err);
 	command->unneeded = koda_admit_unneeded(&plan);
@@ -205,7 +203,7 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 	if (r == KODA_OK)
 		r = attach(command, options, err);
 	if (r == KODA_OK)
-		r = koda_handout_send(options, command->launcher.ends.status[0], err);
+		r = koda_passed_fds_offer_send(options, command->launcher.channels.status[0], err);
 	command->launcher.wall_seconds = wall_seconds(command);
 	if (r == KODA_OK)
 		r = koda_launcher_launch(&command->launcher, &plan, err);
@@ -218,70 +216,6 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 	return KODA_OK;
 }
 
-int koda_command_settle(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-			struct koda_command **ret_command, struct koda_error *err)
-{
-	int r = KODA_E_SYS;
-
-	for (int i = 0; i < START_TRIES && r == KODA_E_SYS; i++) {
-		r = koda_command_launch(sandbox, options, ret_command, err);
-		if (r < 0)
-			return r;
-		if (koda_ladder_awaits(sandbox))
-			r = koda_ladder_await(ret_command, err);
-	}
-	return r;
-}
-
-int koda_command_options_take(struct koda_command_options *known,
-			      const struct koda_command_options *given, struct koda_error *err)
-{
-	/* The first release had none of those that are handed over. */
-	return koda_sized_take(known, sizeof(*known),
-			       offsetof(struct koda_command_options, descriptors), given,
-			       "koda_command_options", err);
-}
-
-/* From the options as they are known here, with descriptors that nobody else can close. */
-static int start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		 struct koda_command **ret_command, struct koda_error *err)
-{
-	struct koda_command *command = NULL;
-	struct koda_error why = { .code = KODA_OK };
-	int r;
-
-	if (atomic_exchange(&sandbox->in_doubt, false))
-		koda_ladder_forget(sandbox);
-	r = koda_command_settle(sandbox, options, &command, &why);
-	if (r > 0) {
-		r = koda_ladder_descend(sandbox, options, &why, err);
-		if (r == KODA_OK)
-			r = koda_command_settle(sandbox, options, &command, err);
-	} else if (r < 0 && err) {
-		*err = why;
-	}
-	if (r < 0)
-		return r;
-	if (!command)
-		return koda_fail(err, KODA_E_INTERNAL, 0, "there is no rung below the last");
-	tell_start(command, sandbox);
-	*ret_command = command;
-	return KODA_OK;
-}
-
-int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		       struct koda_command **ret_command, struct koda_error *err)
-{
-	koda_auto_handout struct koda_handout handout = KODA_HANDOUT_INIT;
-	struct koda_command_options known;
-	int r = koda_command_options_take(&known, options, err);
-
-	if (r == KODA_OK)
-		r = koda_handout_take(&handout, &known, err);
-	known.descriptors = handout.list;
-	return r < 0 ? r : start(sandbox, &known, ret_command, err);
-}
-
 int koda_command_signal(struct koda_command *command, int signal, struct koda_error *err)
 {
 	unsigned char number = (unsigned char)signal;
@@ -290,7 +224,7 @@ int koda_command_signal(struct koda_command *command, int signal, struct koda_er
 	if (signal < 1 || signal > SIGNAL_MAX)
 		return koda_fail(err, KODA_E_INVALID, 0, "there is no signal %d", signal);
 	do {
-		n = send(command->launcher.ends.life[0], &number, 1, MSG_NOSIGNAL);
+		n = send(command->launcher.channels.life[0], &number, 1, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	if (n != 1)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot pass signal %d on", signal);
@@ -304,7 +238,7 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 	const struct koda_relay *before = &command->output[1];
 	int r = KODA_OK;
 
-	/* The block begins a line of its own. */
+	/* The block begins on a line of its own. */
 	if (command->violations.count > 0 && before->total > 0 && before->last != '\n')
 		r = koda_buf_add(&text, "\n", 1);
 	if (r == KODA_OK)
@@ -318,8 +252,8 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 
 void koda_command_kill(struct koda_command *command)
 {
-	/* Who leads the session is what is waited for; the rest goes with its namespace. If it
-	 * cannot be told, it has ended. */
+	/* SIGKILL goes to the session leader, whose end is waited for; the guardian kills the rest.
+	 * Sending fails only if the launcher has ended. */
 	(void)!koda_command_signal(command, SIGKILL, NULL);
 }
 
@@ -343,14 +277,21 @@ void koda_command_free(struct koda_command *command)
 {
 	if (!command)
 		return;
+	koda_outcome_abandon(command);
 	koda_launcher_clear(&command->launcher);
 	koda_relay_clear(&command->input);
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);
 	koda_terminal_close(&command->terminal);
-	koda_member_remove(command->member, 0);
+	koda_listener_remove(command->listener, 0);
+	/* koda_command_wait has emitted this already for a command that was waited for. */
+	if (command->announced)
+		koda_command_emit_left_behind(command);
+	koda_outcome_emit_exit(command);
 	koda_violations_clear(&command->violations);
 	koda_grants_clear(&command->grants);
+	koda_dir_snapshot_clear(&command->dirs);
+	koda_left_behind_clear(&command->left);
 	koda_rules_free(command->rules);
 	free(command->text);
 	free(command->cwd);

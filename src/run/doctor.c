@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this machine can enforce. Whether a backend works is found out by running something in it;
- * the facts about the machine then say how well, or why not.
+ * Finds out what this machine can enforce. Whether a backend works is known by running `true` in
+ * it. The facts about the machine then say how well it works, or why it does not.
  */
 #include <koda/doctor.h>
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "policy/policy.h"
-#include "run/judge.h"
-#include "run/sandbox.h"
+#include "run/backend/findings.h"
+#include "run/fallback.h"
 
 #include <errno.h>
 #include <sys/utsname.h>
@@ -17,12 +17,13 @@
 #define PROBE_SECS 10
 
 static const struct koda_finding not_started = {
-	KODA_GRIP_REFUSED,
+	KODA_ENFORCEMENT_REFUSED,
 	"the sandbox cannot be started, and nothing is known that speaks against it", ""
 };
-static const struct koda_finding not_built = { KODA_GRIP_REFUSED, "not in this release", "" };
+static const struct koda_finding not_built = { KODA_ENFORCEMENT_REFUSED, "not in this release",
+					       "" };
 
-/* A copy of a cache would be kept for a project that is gone a moment later. */
+/* Keeps copies of caches from being made for the temporary project. */
 static int deny_caches(const char *dir, const char *const *host_env, struct koda_policy *policy,
 		       struct koda_error *err)
 {
@@ -36,8 +37,8 @@ static int deny_caches(const char *dir, const char *const *host_env, struct koda
 	return r;
 }
 
-/* The plan of trust mode auto, with a person's leave for whatever this machine lacks: what is
- * wanted is not whether auto would run, but whether anything does. */
+/* Opens a sandbox with the policy of trust mode auto that accepts every missing clause: the
+ * question is whether the backend works at all, not whether auto would run. */
 static int open_probe(enum koda_backend_kind kind, const char *dir, const char *const *host_env,
 		      struct koda_sandbox **ret_sandbox, struct koda_error *err)
 {
@@ -76,7 +77,7 @@ static int run_probe(struct koda_sandbox *sandbox, bool *ret_open_view, struct k
 	if (command)
 		*ret_open_view = command->open_view;
 	koda_command_free(command);
-	return r < 0 ? r : koda_ladder_learn(&outcome, err);
+	return r < 0 ? r : koda_fallback_learn(&outcome, err);
 }
 
 static int make_directory(char *dir, size_t size, struct koda_error *err)
@@ -105,7 +106,7 @@ static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
 	state->name = koda_backend_name(kind);
 	if (!backend) {
 		(void)koda_fail(&state->why, KODA_E_UNSUPPORTED, 0, "%s", not_built.why);
-		koda_judge_all(&state->findings, not_built);
+		koda_findings_all(&state->findings, not_built);
 		return KODA_OK;
 	}
 	r = make_directory(dir, sizeof(dir), err);
@@ -118,15 +119,15 @@ static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
 	(void)rmdir(dir);
 	state->usable = r == KODA_OK;
 	if (state->usable) {
-		koda_machine_glance(&machine);
+		koda_machine_probe_quick(&machine);
 		machine.overlay = koda_machine_has_overlay();
 		machine.cgroup = koda_machine_has_cgroup();
 		machine.open_views = open_view;
 	} else {
-		koda_machine_look(&machine);
+		koda_machine_probe_full(&machine);
 	}
 	if (backend->judge(&machine, &state->findings) && !state->usable)
-		koda_judge_all(&state->findings, not_started);
+		koda_findings_all(&state->findings, not_started);
 	return r == KODA_E_NOMEM ? koda_fail_nomem(err) : KODA_OK;
 }
 
@@ -153,8 +154,8 @@ bool koda_diagnosis_is_sound(const struct koda_diagnosis *diagnosis)
 	while (at < diagnosis->count && !diagnosis->backends[at].usable)
 		at++;
 	for (int i = 0; i < KODA_CLAUSE_COUNT && at < diagnosis->count; i++)
-		sound = sound &&
-			(!koda_clause_contains((enum koda_clause)i) ||
-			 diagnosis->backends[at].findings.of[i].grip == KODA_GRIP_ENFORCED);
+		sound = sound && (!koda_clause_contains((enum koda_clause)i) ||
+				  diagnosis->backends[at].findings.clause[i].enforcement ==
+					  KODA_ENFORCEMENT_ENFORCED);
 	return sound && at < diagnosis->count;
 }

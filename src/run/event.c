@@ -3,8 +3,8 @@
 #include "run/event.h"
 
 #include "base/buf.h"
-#include "base/diag.h"
-#include "base/show.h"
+#include "base/error.h"
+#include "base/escape.h"
 
 #include <string.h>
 #include <time.h>
@@ -33,6 +33,12 @@ static const char *const reasons[] = {
 #undef REASON_NAME
 };
 
+static const char *const lefts[] = {
+#define LEFT_NAME(name, text) [KODA_LEFT_##name] = (text),
+	KODA_LEFTS(LEFT_NAME)
+#undef LEFT_NAME
+};
+
 double koda_event_now(void)
 {
 	struct timespec now;
@@ -41,7 +47,7 @@ double koda_event_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The first failure sticks, so that callers need to look only once. */
+/* Keeps the first failure, so that callers check once at the end. */
 struct writer {
 	struct koda_buf text;
 	int failed;
@@ -62,7 +68,7 @@ static void put_text(struct writer *w, const char *key, const char *text)
 	if (!text)
 		put(w, "null");
 	else if (w->failed == KODA_OK)
-		w->failed = koda_show_json_string(&w->text, koda_span_of(text));
+		w->failed = koda_escape_json_string(&w->text, koda_span_of(text));
 }
 
 static void put_number(struct writer *w, const char *key, uint64_t number)
@@ -78,19 +84,36 @@ static void put_float(struct writer *w, const char *key, double number)
 		w->failed = koda_buf_addf(&w->text, ",\"%s\":%.3f", key, number);
 }
 
+/* Seconds, bytes or processes; null where there is no limit. */
+static void put_limits(struct writer *w, const uint64_t *limits)
+{
+	put(w, ",\"limits\":{");
+	for (size_t i = 0; i < KODA_CEILING_COUNT && w->failed == KODA_OK; i++)
+		w->failed = limits[i] == UINT64_MAX
+				    ? koda_buf_addf(&w->text, "%s\"%s\":null", i ? "," : "",
+						    ceilings[i])
+				    : koda_buf_addf(&w->text, "%s\"%s\":%llu", i ? "," : "",
+						    ceilings[i], (unsigned long long)limits[i]);
+	put(w, "}");
+}
+
 static void put_start(struct writer *w, const struct koda_event_start *start)
 {
 	put_text(w, "backend", start->backend);
 	put_text(w, "trust", koda_trust_name(start->trust));
+	if (start->tls)
+		put_text(w, "tls", start->tls);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; start->findings && i < KODA_CLAUSE_COUNT; i++) {
 		put(w, i ? ",\"" : "\"");
 		put(w, koda_clause_name((enum koda_clause)i));
 		put(w, "\":\"");
-		put(w, koda_grip_name(start->findings->of[i].grip));
+		put(w, koda_enforcement_name(start->findings->clause[i].enforcement));
 		put(w, "\"");
 	}
 	put(w, "}");
+	if (start->limits)
+		put_limits(w, start->limits);
 }
 
 static void put_violation(struct writer *w, const struct koda_event_violation *violation)
@@ -107,6 +130,8 @@ static void put_egress(struct writer *w, const struct koda_event_egress *egress)
 	put_text(w, "host", egress->host);
 	put_number(w, "port", egress->port);
 	put_text(w, "address", egress->address);
+	if (egress->tls_name)
+		put_text(w, "tls_name", egress->tls_name);
 	put_text(w, "verdict", egress->allowed ? "allow" : "deny");
 	put_text(w, "reason", egress->reason);
 	put_text(w, "rule", egress->rule);
@@ -141,28 +166,38 @@ static void put_event(struct writer *w, const struct koda_event *event)
 	case KODA_EVENT_START:
 		put(w, "{\"type\":\"start\"");
 		put_float(w, "time", event->time);
-		put_start(w, &event->of.start);
+		put_start(w, &event->data.start);
 		break;
 	case KODA_EVENT_VIOLATION:
 		put(w, "{\"type\":\"violation\"");
 		put_float(w, "time", event->time);
-		put_violation(w, &event->of.violation);
+		put_violation(w, &event->data.violation);
 		break;
 	case KODA_EVENT_EGRESS:
 		put(w, "{\"type\":\"egress\"");
 		put_float(w, "time", event->time);
-		put_egress(w, &event->of.egress);
+		put_egress(w, &event->data.egress);
 		break;
 	case KODA_EVENT_LIMIT:
 		put(w, "{\"type\":\"limit\"");
 		put_float(w, "time", event->time);
-		put_text(w, "which", ceilings[event->of.limit.which]);
-		put_number(w, "value", event->of.limit.value);
+		put_text(w, "which", ceilings[event->data.limit.which]);
+		put_number(w, "value", event->data.limit.value);
 		break;
 	case KODA_EVENT_EXIT:
 		put(w, "{\"type\":\"exit\"");
 		put_float(w, "time", event->time);
-		put_exit(w, &event->of.exit);
+		put_exit(w, &event->data.exit);
+		break;
+	case KODA_EVENT_LEFT_BEHIND:
+		put(w, "{\"type\":\"left_behind\"");
+		put_float(w, "time", event->time);
+		put_text(w, "path", event->data.left_behind.path);
+		put_text(w, "what", lefts[event->data.left_behind.what]);
+		if (event->data.left_behind.what == KODA_LEFT_UNSEEN)
+			put(w, ",\"unseen\":true");
+		if (event->data.left_behind.more > 0)
+			put_number(w, "more", event->data.left_behind.more);
 		break;
 	}
 	put(w, "}\n");

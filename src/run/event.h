@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling what happens. */
+/* Events: the time that they carry. <koda/event.h> declares the rest of event.c. */
 #ifndef KODA_RUN_EVENT_H
 #define KODA_RUN_EVENT_H
 
@@ -7,7 +7,7 @@
 
 #include <koda/event.h>
 
-/* Seconds since the epoch. */
+/* Returns seconds since the epoch. */
 double koda_event_now(void);
 
 #endif

@@ -1,42 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-/* A sandbox: policy, place and rules, from which each command's plan is made. */
+/* Opens a sandbox and judges its backend. */
 #include "run/sandbox.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/path.h"
-#include "plan/bwrap.h"
 #include "policy/policy.h"
-#include "run/authority.h"
-#include "run/cgroup.h"
-#include "run/handout.h"
-#include "run/judge.h"
-#include "run/remedy.h"
-#include "run/scratch.h"
+#include "run/backend/cgroup.h"
+#include "run/backend/findings.h"
+#include "run/command.h"
+#include "run/prestart.h"
+#include "run/project.h"
+#include "run/project/ca_bundle.h"
+#include "run/project/policy_links.h"
+#include "run/project/remedy.h"
 #include "run/sized.h"
 #include "run/survey.h"
-#include "run/world.h"
 
 #include <errno.h>
-#include <koda/env.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the first release had. */
+/* The size of the struct in the first release. */
 #define OPTIONS_LEAST                                                                              \
 	(offsetof(struct koda_sandbox_options, no_sandbox) +                                       \
 	 sizeof(((struct koda_sandbox_options *)NULL)->no_sandbox))
 
-static int load_policy(struct koda_sandbox_parts *parts, const struct koda_sandbox_options *options,
-		       struct koda_error *err)
+/* Loads the project of options that name none, and the policy of a project that has none. */
+static int load_project(struct koda_project *project, const struct koda_sandbox_options *options,
+			struct koda_error *err)
 {
-	int r = options->policy ? koda_policy_copy(options->policy, &parts->policy, err)
-				: koda_policy_for_trust(options->trust, parts->site.root,
-							&parts->policy, err);
+	struct koda_policy *policy = NULL;
+	int r = KODA_OK;
 
-	return r < 0 ? r : koda_site_resolve_policy(&parts->site, parts->policy, err);
+	if (project != options->project)
+		r = koda_project_load(project, options->root, options->host_env, err);
+	if (r < 0 || project->policy)
+		return r;
+	if (options->policy)
+		return koda_project_set_policy(project, options->policy, err);
+	r = koda_policy_for_trust(options->trust, project->site.root, &policy, err);
+	return r < 0 ? r : koda_project_adopt_policy(project, policy, err);
 }
 
-/* A command needs somewhere to be; policies may speak of roots that do not exist yet. */
+/* Refuses options that a project answers already. */
+static int check_project(const struct koda_sandbox_options *options, struct koda_error *err)
+{
+	if (!options->project)
+		return KODA_OK;
+	if (options->root || options->policy || options->host_env)
+		return koda_fail(err, KODA_E_INVALID, 0,
+				 "project and %s exclude each other: a project has its own",
+				 options->root     ? "root"
+				 : options->policy ? "policy"
+						   : "host_env");
+	return KODA_OK;
+}
+
+/* A policy may name a root that does not exist yet, but a command needs a working directory. */
 static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err)
 {
 	struct stat st;
@@ -57,7 +77,8 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 		options->backend == KODA_BACKEND_AUTO ? KODA_BACKEND_NATIVE : options->backend;
 
 	sandbox->wanted = options->backend;
-	sandbox->backend = options->no_sandbox ? &koda_backend_none : koda_backend_of(first);
+	sandbox->backend =
+		options->no_sandbox ? koda_backend_unsandboxed() : koda_backend_of(first);
 	if (!sandbox->backend)
 		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
 				 "the backend %s is not in this release", koda_backend_name(first));
@@ -70,19 +91,19 @@ static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbo
 	return koda_trust_admit(options->trust, true, options->no_sandbox, err);
 }
 
-/* What the backend would hold, but not here. T-17: what is not found cannot be hidden; where init
- * makes every connection nothing has to be. T-88: a place is open or not, where names do not count.
- */
-static void doubt(const struct koda_sandbox *sandbox, struct koda_findings *findings)
+/* Refuses clauses that the backend enforces in general, but not on this site. T-17: a socket that
+ * was not found cannot be hidden; with brokered connect() it need not be. T-88: without a view,
+ * Landlock cannot hide a file by one name and open it by another. */
+static void refuse_by_site(const struct koda_sandbox *sandbox, struct koda_findings *findings)
 {
-	if (sandbox->sockets_unsure && sandbox->backend != &koda_backend_landlock)
-		findings->of[KODA_CLAUSE_SOCKETS] = koda_refused(
+	if (sandbox->sockets_unsure && !sandbox->backend->brokered_connect)
+		findings->clause[KODA_CLAUSE_SOCKETS] = koda_finding_refused(
 			"a socket of the host is not where it was bound, and there are too many "
 			"files to look for it",
 			"end the programs whose sockets were moved or removed (ss -xap lists "
 			"them)");
-	if (sandbox->site.twofold && sandbox->backend == &koda_backend_landlock)
-		findings->of[KODA_CLAUSE_HIDDEN_READS] = koda_refused(
+	if (sandbox->site.has_open_alias && !sandbox->backend->has_view)
+		findings->clause[KODA_CLAUSE_HIDDEN_READS] = koda_finding_refused(
 			"something hidden is mounted elsewhere, too, where the project or a part "
 			"that the policy opens is, and without a view of its own both are one",
 			"use --backend native, which needs user namespaces");
@@ -93,18 +114,22 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
+	int r;
 
-	if (sandbox->backend == &koda_backend_none)
-		return KODA_OK; /* it was asked for by name, and not with auto */
-	koda_machine_glance(&machine);
+	if (!sandbox->backend->is_sandbox)
+		return KODA_OK; /* the caller has asked for no sandbox by name */
+	koda_machine_probe_quick(&machine);
 	if (!sandbox->backend->judge(&machine, &findings))
 		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
-				 findings.of[0].why, findings.of[0].remedy);
+				 findings.clause[0].why, findings.clause[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
-	doubt(sandbox, &findings);
+	refuse_by_site(sandbox, &findings);
 	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
-	return koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
+	r = koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
+	if (r < 0)
+		koda_admit_name_link(plan, sandbox->site.root, err);
+	return r;
 }
 
 void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findings *ret_findings)
@@ -112,45 +137,43 @@ void koda_sandbox_findings(const struct koda_sandbox *sandbox, struct koda_findi
 	struct koda_machine machine;
 
 	memset(ret_findings, 0, sizeof(*ret_findings));
-	koda_machine_glance(&machine);
+	koda_machine_probe_quick(&machine);
 	machine.overlay = koda_machine_has_overlay();
 	machine.cgroup = koda_machine_has_cgroup();
 	(void)sandbox->backend->judge(&machine, ret_findings);
-	if (sandbox->backend == &koda_backend_none)
+	if (!sandbox->backend->is_sandbox)
 		return;
 	koda_admit_relax(sandbox->policy, ret_findings);
-	doubt(sandbox, ret_findings);
+	refuse_by_site(sandbox, ret_findings);
 }
 
-int koda_sandbox_assemble(const struct koda_sandbox_options *options,
-			  struct koda_sandbox_parts *parts, struct koda_sandbox **ret_sandbox,
-			  struct koda_error *err)
+/* Opens a sandbox with the site and policy of project and the launcher of options->prestart. */
+static int assemble(const struct koda_sandbox_options *options, struct koda_project *project,
+		    struct koda_sandbox **ret_sandbox, struct koda_error *err)
 {
 	struct koda_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	int r = KODA_OK;
 
-	if (!sandbox) {
-		koda_site_clear(&parts->site);
-		koda_policy_free(parts->policy);
-		koda_launcher_clear(&parts->spare);
+	if (!sandbox)
 		return koda_fail_nomem(err);
+	r = koda_project_take(project, &sandbox->site, &sandbox->policy, err);
+	if (r < 0) {
+		free(sandbox);
+		return r;
 	}
-	sandbox->site = parts->site;
-	sandbox->policy = parts->policy;
-	sandbox->spare = parts->spare;
-	*parts = (struct koda_sandbox_parts){ .spare = KODA_LAUNCHER_INIT };
+	sandbox->prestarted = koda_prestart_take(options->prestart);
 	sandbox->trust = options->trust;
 	sandbox->on_event = options->on_event;
 	sandbox->event_ctx = options->event_ctx;
 	sandbox->on_question = options->on_question;
 	sandbox->question_ctx = options->question_ctx;
-	koda_way_init(&sandbox->way, sandbox->policy, options->on_question != NULL);
-	for (const char *const *env = options->host_env; env && *env && r == KODA_OK; env++)
-		r = koda_strv_add(&sandbox->host_env, *env, err);
-	for (const char *const *at = options->opaque; at && *at && r == KODA_OK; at++)
-		r = koda_strv_add(&sandbox->way.except, *at, err);
+	koda_net_rules_init(&sandbox->net, sandbox->policy, options->on_question != NULL);
+	for (size_t i = 0; i < project->host_env.len && r == KODA_OK; i++)
+		r = koda_strv_add(&sandbox->host_env, project->host_env.items[i], err);
+	for (const char *const *at = options->tls_passthrough; at && *at && r == KODA_OK; at++)
+		r = koda_strv_add(&sandbox->net.tls_passthrough, *at, err);
 	if (r == KODA_OK)
-		r = koda_terms_check(&sandbox->way.except, err);
+		r = koda_policy_blob_check(&sandbox->net.tls_passthrough, err);
 	if (r == KODA_OK)
 		r = check_root(sandbox, err);
 	if (r == KODA_OK)
@@ -171,20 +194,21 @@ int koda_sandbox_assemble(const struct koda_sandbox_options *options,
 int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sandbox **ret_sandbox,
 		      struct koda_error *err)
 {
-	struct koda_sandbox_parts parts = { .spare = KODA_LAUNCHER_INIT };
+	struct koda_project own = KODA_PROJECT_INIT;
 	struct koda_sandbox_options known;
+	struct koda_project *project;
 	int r = koda_sized_take(&known, sizeof(known), OPTIONS_LEAST, options,
 				"koda_sandbox_options", err);
 
+	if (r == KODA_OK)
+		r = check_project(&known, err);
 	if (r < 0)
 		return r;
-	r = koda_site_load(&parts.site, known.root, known.host_env, err);
+	project = known.project ? known.project : &own;
+	r = load_project(project, &known, err);
 	if (r == KODA_OK)
-		r = load_policy(&parts, &known, err);
-	if (r == KODA_OK)
-		return koda_sandbox_assemble(&known, &parts, ret_sandbox, err);
-	koda_site_clear(&parts.site);
-	koda_policy_free(parts.policy);
+		r = assemble(&known, project, ret_sandbox, err);
+	koda_project_clear(&own);
 	return r;
 }
 
@@ -192,8 +216,8 @@ void koda_sandbox_close(struct koda_sandbox *sandbox)
 {
 	if (!sandbox)
 		return;
-	koda_launcher_clear(&sandbox->spare);
-	koda_way_clear(&sandbox->way);
+	koda_launcher_clear(&sandbox->prestarted);
+	koda_net_rules_clear(&sandbox->net);
 	koda_site_clear(&sandbox->site);
 	koda_policy_free(sandbox->policy);
 	koda_rules_free(sandbox->rules);
@@ -208,10 +232,10 @@ const struct koda_policy *koda_sandbox_policy(const struct koda_sandbox *sandbox
 	return sandbox->policy;
 }
 
-/* Whether connections go through the proxy at all; that cannot change later. */
-static int check_way_out(const struct koda_sandbox *sandbox, struct koda_error *err)
+/* Fails if the sandbox was opened without a proxy, which cannot change later. */
+static int check_network(const struct koda_sandbox *sandbox, struct koda_error *err)
 {
-	return koda_sandbox_has_way_out(sandbox)
+	return koda_sandbox_has_network(sandbox)
 		       ? KODA_OK
 		       : koda_fail(err, KODA_E_INVALID, 0,
 				   "the sandbox was opened without network");
@@ -220,142 +244,15 @@ static int check_way_out(const struct koda_sandbox *sandbox, struct koda_error *
 int koda_sandbox_set_network(struct koda_sandbox *sandbox, const struct koda_policy *policy,
 			     struct koda_error *err)
 {
-	int r = check_way_out(sandbox, err);
+	int r = check_network(sandbox, err);
 
-	return r < 0 ? r : koda_way_set_rules(&sandbox->way, policy, err);
+	return r < 0 ? r : koda_net_rules_set_rules(&sandbox->net, policy, err);
 }
 
-int koda_sandbox_answer(struct koda_sandbox *sandbox, uint64_t question, bool allow,
-			struct koda_error *err)
+int koda_sandbox_reply(struct koda_sandbox *sandbox, uint64_t question, bool allow,
+		       struct koda_error *err)
 {
-	int r = check_way_out(sandbox, err);
+	int r = check_network(sandbox, err);
 
-	return r < 0 ? r : koda_way_answer(&sandbox->way, question, allow, err);
-}
-
-/* What to execute, then its argv. */
-static int command_line(const struct koda_command_options *options, struct koda_strv *line,
-			struct koda_error *err)
-{
-	int r = KODA_OK;
-
-	if (options->shell) {
-		const char *const words[] = { "/bin/sh", "sh", "-c", options->shell };
-
-		for (size_t i = 0; i < KODA_ARRAY_LEN(words) && r == KODA_OK; i++)
-			r = koda_strv_add(line, words[i], err);
-		return r;
-	}
-	if (!options->argv || !options->argv[0])
-		return koda_fail(err, KODA_E_INVALID, 0, "no command");
-	r = koda_strv_add(line, options->argv[0], err);
-	for (const char *const *arg = options->argv; *arg && r == KODA_OK; arg++)
-		r = koda_strv_add(line, *arg, err);
-	return r;
-}
-
-int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-			   struct koda_plan *plan, struct koda_error *err)
-{
-	koda_auto_strv struct koda_strv line = KODA_STRV_INIT;
-	koda_auto_buf struct koda_buf trusted = KODA_BUF_INIT(KODA_AUTHORITY_MAX);
-	koda_auto_free char *caches = NULL;
-	koda_auto_free char *scratch = NULL;
-	struct koda_place place = koda_site_place(&sandbox->site);
-	struct koda_env_request env_request = {
-		.host = (const char *const *)sandbox->host_env.items,
-		.command = options->shell  ? options->shell
-			   : options->argv ? options->argv[0]
-					   : NULL,
-		.cwd = options->cwd ? options->cwd : sandbox->site.root,
-		.network = koda_sandbox_has_way_out(sandbox),
-		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
-	};
-	struct koda_terminal_state terminal;
-	struct koda_handed handed = { .count = 0 };
-	char **env = NULL;
-	int r = command_line(options, &line, err);
-
-	if (r == KODA_OK)
-		r = koda_handout_numbers(options, &handed, err);
-
-	if (options->terminal)
-		koda_terminal_describe(options->stdio, &terminal);
-	if (r == KODA_OK)
-		r = koda_site_cache_store(&sandbox->site, &caches, err);
-	if (r == KODA_OK && sandbox->backend == &koda_backend_landlock)
-		r = koda_scratch_name(&scratch, err);
-	env_request.scratch = scratch;
-	if (r == KODA_OK)
-		r = koda_env_build(&env_request, &env, err);
-	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
-		r = koda_authority_bundle(sandbox->policy, &trusted, err);
-	if (r == KODA_OK) {
-		const struct koda_plan_request request = {
-			.policy = sandbox->policy,
-			.rules = sandbox->rules,
-			.place = &place,
-			.world = &koda_world_here,
-			.trust = sandbox->trust,
-			.max_processes = options->max_processes,
-			.max_memory = koda_trust_memory(),
-			.as_root = geteuid() == 0,
-			.terminal = options->terminal ? &terminal : NULL,
-			.sockets = (const char *const *)sandbox->sockets.items,
-			.caches = caches,
-			.cgroup = sandbox->cgroup,
-			.authorities = koda_buf_span(&trusted),
-			.scratch = scratch,
-			.cwd = env_request.cwd,
-			.argv = (const char *const *)line.items,
-			.env = (const char *const *)env,
-			.handed = &handed,
-		};
-
-		r = koda_plan_make(plan, &request, err);
-	}
-	koda_env_free(env);
-	return r;
-}
-
-/* Makes the plan and renders it. */
-static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		     int (*render)(const struct koda_plan *plan, struct koda_buf *out,
-				   struct koda_error *err),
-		     char **ret_text, struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)64 << 20);
-	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	struct koda_command_options known;
-	int r = koda_command_options_take(&known, options, err);
-
-	if (r == KODA_OK)
-		r = koda_survey_for_plan(sandbox, err);
-	if (r == KODA_OK)
-		r = koda_sandbox_make_plan(sandbox, &known, &plan, err);
-	if (r == KODA_OK)
-		r = render(&plan, &text, err);
-	if (r < 0)
-		return r;
-	r = koda_buf_take(&text, ret_text);
-	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
-}
-
-int koda_sandbox_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		      char **ret_text, struct koda_error *err)
-{
-	return show_plan(sandbox, options, koda_plan_print, ret_text, err);
-}
-
-int koda_sandbox_plan_bwrap(struct koda_sandbox *sandbox,
-			    const struct koda_command_options *options, char **ret_text,
-			    struct koda_error *err)
-{
-	return show_plan(sandbox, options, koda_bwrap_print, ret_text, err);
-}
-
-int koda_sandbox_plan_json(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-			   char **ret_text, struct koda_error *err)
-{
-	return show_plan(sandbox, options, koda_plan_json, ret_text, err);
+	return r < 0 ? r : koda_net_rules_answer(&sandbox->net, question, allow, err);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/sized.h"
 
-#include "base/diag.h"
+#include "base/error.h"
 
 #include <string.h>
 
-/* More than any release will have: a size that nobody has set is often more than this. */
+/* More than any release will have. A size that was not initialised is often more than this. */
 #define SIZE_MAX_SANE 4096
 
 static size_t size_of(const void *given)
@@ -20,8 +20,8 @@ int koda_sized_check(const void *ret, size_t least, const char *name, struct kod
 {
 	size_t size = size_of(ret);
 
-	/* A struct that begins with its size is aligned like it, and so is its end, in every
-	 * release: any other size was not the compiler's, and may end inside a member. */
+	/* The struct is aligned like its first member, so its size is a multiple of that in every
+	 * release. Any other size is no sizeof, and may end inside a member. */
 	if (size < least || size > SIZE_MAX_SANE || size % _Alignof(size_t) != 0)
 		return koda_fail_at(err, KODA_E_INVALID, 0, "size",
 				    "%zu: set it to sizeof(struct %s)", size, name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Structs that grow from release to release. The first member is the size that the caller's
- * compiler saw: what a smaller one lacks is zero, and what a larger one has beyond what this
- * library knows must be zero, for it would be left out silently.
+ * Public structs that grow from release to release. Their first member is the size that the caller
+ * was compiled with. Members that a smaller struct lacks are zero. Members of a larger struct that
+ * this release does not know must be zero; anything else is refused.
  */
 #ifndef KODA_RUN_SIZED_H
 #define KODA_RUN_SIZED_H
@@ -11,14 +11,14 @@
 
 #include <stddef.h>
 
-/* Copies what is given into known[size]; least is the size of the first release that had it. name
- * is told to who got it wrong. Fails: INVALID, UNSUPPORTED. */
+/* Copies a struct of the caller into known[size]. least: the size of the struct in its first
+ * release; name: for the message. Fails: INVALID, UNSUPPORTED. */
 KODA_CHECK int koda_sized_take(void *known, size_t size, size_t least, const void *given,
 			       const char *name, struct koda_error *err);
-/* The other way round: is ret a struct that can be filled in? Fails: INVALID. */
+/* Fails if the size of a struct that is to be filled in is impossible: INVALID. */
 KODA_CHECK int koda_sized_check(const void *ret, size_t least, const char *name,
 				struct koda_error *err);
-/* Fills it in, as far as it goes; what is beyond known becomes zero. */
+/* Copies known[size] into the caller's struct as far as it fits, and zeroes the rest of it. */
 void koda_sized_give(void *ret, const void *known, size_t size);
 
 #endif

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The survey: what the site of a sandbox is like when a command is planned. People and programs
+ * change the project between commands, so every command after the first is preceded by another
+ * survey.
+ */
 #ifndef KODA_RUN_SURVEY_H
 #define KODA_RUN_SURVEY_H
 
 #include "run/sandbox.h"
 
-/* Fills in the sandbox's rules and sockets, and what its site does not have yet. Fails: SYS, LIMIT,
- * NOMEM. */
+/* Fills in the sandbox's rules and sockets, and the rest of its site. Fails: SYS, LIMIT, NOMEM. */
 KODA_CHECK int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err);
-/* The same anew, from the site on, unless that has just been done and no plan was made since. On
- * failure everything stays as it was. */
+/* Surveys again, with a new site, unless no plan was made since the last survey. On failure the
+ * sandbox is unchanged. */
 KODA_CHECK int koda_survey_for_plan(struct koda_sandbox *sandbox, struct koda_error *err);
 
-/* Its parts, for who wants to know the rules alone. What belongs to a site and its repositories:
- * what is missing, a link, the authority, or has another name. Fails: as what notes these. */
+/* A part of the survey, for callers that need the rules alone: notes missing names, links, the CA
+ * bundle and hard links of the site and its repositories. Fails: as the functions that note
+ * these. */
 KODA_CHECK int koda_survey_names(struct koda_site *site, const struct koda_policy *policy,
 				 struct koda_error *err);
-/* The rules for the site, with what is mounted twice; sockets (may be NULL) get their further
- * names. Fails: as koda_site_note_twins and make. */
+/* Makes the rules for the site, with aliases by other mounts. sockets (may be NULL) get their
+ * aliases too. Fails: as koda_mount_alias_note and make. */
 typedef int koda_rules_maker(const struct koda_policy *policy, const struct koda_place *place,
 			     struct koda_rules **ret_rules, struct koda_error *err);
 KODA_CHECK int koda_survey_rules(struct koda_site *site, const struct koda_policy *policy,

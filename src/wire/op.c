@@ -7,8 +7,11 @@ static const struct kind {
 	const char *name;
 	enum koda_op_text text1;
 	enum koda_op_text text2;
+	enum koda_op_stage stage;
+	uint32_t flags; /* that it accepts */
 } kinds[] = {
-#define OP_KIND(name, text, t1, t2) [KODA_OP_##name] = { text, KODA_TEXT_##t1, KODA_TEXT_##t2 },
+#define OP_KIND(name, text, t1, t2, stage, flags)                                                  \
+	[KODA_OP_##name] = { text, KODA_TEXT_##t1, KODA_TEXT_##t2, KODA_STAGE_##stage, flags },
 	KODA_OPS(OP_KIND)
 #undef OP_KIND
 };
@@ -18,7 +21,18 @@ const char *koda_op_name(enum koda_op_kind kind)
 	return (unsigned int)kind < KODA_OP_COUNT ? kinds[kind].name : "?";
 }
 
-/* Absolute and normal: no empty, "." or ".." component, no trailing slash but in "/". */
+enum koda_op_stage koda_op_stage(enum koda_op_kind kind)
+{
+	return kinds[kind].stage;
+}
+
+uint32_t koda_op_accepts(enum koda_op_kind kind)
+{
+	return kinds[kind].flags;
+}
+
+/* Returns true for an absolute path in normal form: no empty, "." or ".." component, no trailing
+ * slash but in "/". */
 static bool is_normal_path(struct koda_span path)
 {
 	size_t start = 1;
@@ -57,8 +71,8 @@ static bool is_sound_text(enum koda_op_text what, struct koda_span text)
 	return text.len == 0;
 }
 
-/* The op at offset at; false if it does not fit into len bytes. */
-static bool read_step(const char *plan, size_t len, size_t at, struct koda_op *op, size_t *ret_next)
+/* Reads the operation at offset at. Returns false if it does not fit into len bytes. */
+static bool read_op(const char *plan, size_t len, size_t at, struct koda_op *op, size_t *ret_next)
 {
 	struct koda_op_record record;
 	uint64_t size;
@@ -95,21 +109,22 @@ bool koda_ops_are_sound(const void *plan, size_t len)
 	for (; at < len; count++) {
 		struct koda_op op;
 
-		if (!read_step(plan, len, at, &op, &at))
+		if (!read_op(plan, len, at, &op, &at))
 			return false;
-		if (!is_sound_text(kinds[op.kind].text1, op.text1) ||
+		if ((op.flags & ~kinds[op.kind].flags) ||
+		    !is_sound_text(kinds[op.kind].text1, op.text1) ||
 		    !is_sound_text(kinds[op.kind].text2, op.text2))
 			return false;
 	}
 	return count == header.count;
 }
 
-bool koda_ops_next(const void *plan, size_t *at, struct koda_op *ret_step)
+bool koda_ops_next(const void *plan, size_t *at, struct koda_op *ret_op)
 {
 	struct koda_op_header header;
 
 	memcpy(&header, plan, sizeof(header));
 	if (*at == 0)
 		*at = sizeof(header);
-	return *at < header.bytes && read_step(plan, (size_t)header.bytes, *at, ret_step, at);
+	return *at < header.bytes && read_op(plan, (size_t)header.bytes, *at, ret_op, at);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sealed plan: what the launcher does, as a flat list of ops. The planner writes it, the
- * launcher maps it and walks it without copying. Every op has the same form (two numbers, two
- * byte strings), so one table describes what each kind needs, and one decoder checks it.
+ * The sealed plan: a flat list of operations. The planner writes it, the launcher maps it and walks
+ * it without copying. Every operation has two numbers, two byte strings and flags, so one table
+ * (KODA_OPS) describes what each kind needs, and one decoder checks it.
  *
  * This half needs libc only: it is linked into the launcher.
  */
@@ -16,7 +16,7 @@
 #define KODA_OP_PLAN_MAX ((size_t)16 << 20) /* bytes of a whole plan */
 #define KODA_OP_MAGIC    0x6b6f6461U
 
-/* What a text field must be. */
+/* What a text must be. */
 enum koda_op_text {
 	KODA_TEXT_NONE = 0, /* empty */
 	KODA_TEXT_PATH,     /* absolute, in normal form, no NUL */
@@ -24,83 +24,161 @@ enum koda_op_text {
 	KODA_TEXT_BYTES     /* anything */
 };
 
-/* Kind, name in listings, what text1 and text2 are. Order matters nowhere but in the enum. */
+/* Which process carries an operation out, and when. */
+enum koda_op_stage {
+	KODA_STAGE_RESERVE = 0, /* the guardian, while init begins the view; it removes them */
+	KODA_STAGE_VIEW,        /* init, in its mount namespace */
+	KODA_STAGE_LANDLOCK,    /* backend landlock only: the guardian and the broker in init */
+	KODA_STAGE_LOCKDOWN,    /* the command's process, before execve */
+	KODA_STAGE_COMMAND,     /* init and the command's process: what is executed, and how */
+	KODA_STAGE_GUARDIAN     /* the guardian, while the command runs and afterwards */
+};
+
+/* Flags: name, bit, name in plan --json. KODA_OPS says which kind accepts which.
+ *
+ *   LATE         the tree is cloned in its turn, from the view made so far; a path that is missing
+ *                there is made, if it lies in a file system of the sandbox
+ *   CLOSED       a tmpfs that becomes read-only once everything is in place
+ *   FLEETING     the path of a mask may be missing by then, which needs no mask
+ *   DIRECTORY    the path of a mask was a directory when planned
+ *   NOTIFY       a filter that has init perform some calls (SECCOMP_RET_USER_NOTIF)
+ *   EXACT        a Landlock rule for this very path, which must be no symbolic link
+ *   ALONE        a placeholder file with an inode of its own, shared with no other placeholder
+ *   NOTED        a placeholder that later runs may not reserve too, so it is in the journal as long
+ *                as it exists
+ *   EMPTY        a mask that is a readable directory without entries
+ *   HIDDEN       a placeholder that the view hides, whatever file has taken its place
+ *   NESTED       the path lies right below a writable mount of the plan, and is cloned from there
+ *                in its turn
+ *   ONLY_INSIDE  a mount that init makes and never bubblewrap (plan/bwrap.h) */
+#define KODA_OP_FLAGS(X)                                                                           \
+	X(LATE, 0, "late")                                                                         \
+	X(CLOSED, 1, "closed")                                                                     \
+	X(FLEETING, 2, "fleeting")                                                                 \
+	X(DIRECTORY, 3, "directory")                                                               \
+	X(NOTIFY, 4, "asked")                                                                      \
+	X(EXACT, 5, "exact")                                                                       \
+	X(ALONE, 6, "alone")                                                                       \
+	X(NOTED, 7, "noted")                                                                       \
+	X(EMPTY, 8, "empty")                                                                       \
+	X(HIDDEN, 9, "hidden")                                                                     \
+	X(NESTED, 10, "nested")                                                                    \
+	X(ONLY_INSIDE, 11, "only-inside")
+
+enum koda_op_flag {
+	KODA_OP_NO_FLAGS = 0,
+#define KODA_OP_FLAG_ENUM(name, bit, text) KODA_OP_##name = 1U << (bit),
+	KODA_OP_FLAGS(KODA_OP_FLAG_ENUM)
+#undef KODA_OP_FLAG_ENUM
+};
+
+/* The flags of an RLIMIT are no flags but a resource of setrlimit(2), 0 to 15. */
+#define KODA_OP_RESOURCES 15U
+
+/* What the kinds of a mount accept. */
+#define KODA_OP_BIND_FLAGS (KODA_OP_LATE | KODA_OP_NESTED | KODA_OP_ONLY_INSIDE)
+#define KODA_OP_MASK_FLAGS                                                                         \
+	(KODA_OP_LATE | KODA_OP_FLEETING | KODA_OP_DIRECTORY | KODA_OP_EMPTY | KODA_OP_ONLY_INSIDE)
+
+/* Kind, name in listings, text1, text2, stage, accepted flags. The order is that of the enum only.
+ *
+ *   PLACEHOLDER       an empty directory at a protected or hidden name
+ *   PLACEHOLDER_FILE  a file with contents text2, in a git directory
+ *
+ * The view. n1, n2: device and inode of the path when planned, or 0.
+ *   WRITABLE, READONLY  the tree at text1 bound onto itself
+ *   PIN                 a symbolic link bound onto itself
+ *   MASK                an empty file or directory of mode 000, read-only
+ *   VEIL                a mask with holes: it cannot be listed, but passed through
+ *   HOLE                the tree at text1, read-only, inside a veil
+ *   TMPFS               n1: bytes, n2: mode
+ *   OVERLAY             the tree at text1, copied on write into a slot below text2
+ *   FILE                contents text2, n1: mode; never in a tree of the host
+ *   DEV, PROC           a minimal /dev, a fresh /proc
+ *
+ * Backend landlock.
+ *   SCRATCH  the command's temporary directory
+ *   SOCKET   a socket that the command cannot connect to; n1, n2: device and inode
+ *
+ * Lock-down.
+ *   LANDLOCK      n1: rights below text1, n2: inode or 0
+ *   RLIMIT        flags: resource, n1: soft, n2: hard
+ *   FILTER        a seccomp program
+ *   DENIED_WRITE  self-check: creating a file in text1 fails
+ *   DENIED_READ   self-check: opening text1 fails
+ *
+ * The command.
+ *   TERMINAL    a struct koda_terminal_state
+ *   NET         n1: port of the egress proxy or 0, n2: no TCP binding
+ *   DESCRIPTOR  a descriptor that the host passes; n1: its number
+ *
+ * The guardian.
+ *   CGROUP   a control group below text1; n1: bytes, n2: processes
+ *   JOURNAL  list of placeholders that other runs remove
+ *   STORE    where the directories of placeholders are kept */
 #define KODA_OPS(X)                                                                                \
-	/* on the host, before any namespace; removed again by the guardian */                     \
-	X(HOLD, "hold", PATH, NONE) /* a node that nobody can use, at a protected name */          \
-	X(HOLD_FILE, "hold-file", PATH, BYTES) /* a neutral file with contents text2 */            \
-	/* the mount view; n1, n2: device and inode that the path had when planned, or 0 */        \
-	X(WRITABLE, "writable", PATH, NONE)  /* the tree at text1 onto itself, writable */         \
-	X(READONLY, "read-only", PATH, NONE) /* the tree at text1 onto itself, read-only */        \
-	X(PIN, "pin", PATH, NONE)            /* a symbolic link onto itself */                     \
-	X(MASK, "mask", PATH, NONE)          /* empty, mode 000, read-only */                      \
-	X(VEIL, "veil", PATH, NONE)          /* a mask that can be walked through to a hole */     \
-	X(HOLE, "hole", PATH, NONE)          /* the tree at text1, read-only, inside a veil */     \
-	X(TMPFS, "tmpfs", PATH, NONE)        /* n1: bytes, n2: mode */                             \
-	X(OVERLAY, "overlay", PATH, PATH)    /* text1 copied on write into a slot below text2 */   \
-	X(FILE, "file", PATH, BYTES) /* contents text2, n1: mode; never in a host's tree */        \
-	X(DEV, "dev", NONE, NONE)    /* a minimal /dev */                                          \
-	X(PROC, "proc", NONE, NONE)  /* a fresh /proc */                                           \
-	/* without namespaces; made and removed by the guardian, refused by init */                \
-	X(SCRATCH, "scratch", PATH, NONE) /* the command's temporary directory */                  \
-	X(SOCKET, "socket", PATH, NONE)   /* nobody connects to it; n1, n2: as in the view */      \
-	/* lock-down */                                                                            \
-	X(LANDLOCK, "landlock", PATH, NONE)         /* n1: rights below text1, n2: inode or 0 */   \
-	X(RLIMIT, "rlimit", NONE, NONE)             /* flags: resource, n1: soft, n2: hard */      \
-	X(FILTER, "filter", BYTES, NONE)            /* the seccomp program */                      \
-	X(DENIED_WRITE, "denied-write", PATH, NONE) /* canary: creating below text1 fails */       \
-	X(DENIED_READ, "denied-read", PATH, NONE)   /* canary: opening text1 fails */              \
-	/* the command */                                                                          \
-	X(CWD, "cwd", PATH, NONE)                                                                  \
-	X(ENV, "env", WORD, NONE)                                                                  \
-	X(ARG, "arg", WORD, NONE)                                                                  \
-	X(TERMINAL, "terminal", BYTES, NONE) /* a struct koda_terminal_state */                    \
-	X(NET, "net", NONE, NONE) /* n1: port of the way out or 0, n2: no TCP binding */           \
-	/* on the host again, removed by the guardian */                                           \
-	X(CGROUP, "cgroup", PATH, NONE) /* a group below text1; n1: bytes, n2: processes */        \
-	/* the command again */                                                                    \
-	X(DESCRIPTOR, "descriptor", NONE, NONE) /* one that the host hands over; n1: its number */
+	X(PLACEHOLDER, "placeholder", PATH, NONE, RESERVE, KODA_OP_NOTED | KODA_OP_HIDDEN)         \
+	X(PLACEHOLDER_FILE, "placeholder-file", PATH, BYTES, RESERVE,                              \
+	  KODA_OP_NOTED | KODA_OP_ALONE)                                                           \
+	X(WRITABLE, "writable", PATH, NONE, VIEW, KODA_OP_BIND_FLAGS)                              \
+	X(READONLY, "read-only", PATH, NONE, VIEW, KODA_OP_BIND_FLAGS)                             \
+	X(PIN, "pin", PATH, NONE, VIEW, KODA_OP_NESTED)                                            \
+	X(MASK, "mask", PATH, NONE, VIEW, KODA_OP_MASK_FLAGS)                                      \
+	X(VEIL, "veil", PATH, NONE, VIEW, KODA_OP_ONLY_INSIDE)                                     \
+	X(HOLE, "hole", PATH, NONE, VIEW, KODA_OP_ONLY_INSIDE)                                     \
+	X(TMPFS, "tmpfs", PATH, NONE, VIEW, KODA_OP_CLOSED)                                        \
+	X(OVERLAY, "overlay", PATH, PATH, VIEW, KODA_OP_ONLY_INSIDE)                               \
+	X(FILE, "file", PATH, BYTES, VIEW, KODA_OP_NO_FLAGS)                                       \
+	X(DEV, "dev", NONE, NONE, VIEW, KODA_OP_NO_FLAGS)                                          \
+	X(PROC, "proc", NONE, NONE, VIEW, KODA_OP_NO_FLAGS)                                        \
+	X(SCRATCH, "scratch", PATH, NONE, LANDLOCK, KODA_OP_NO_FLAGS)                              \
+	X(SOCKET, "socket", PATH, NONE, LANDLOCK, KODA_OP_NO_FLAGS)                                \
+	X(LANDLOCK, "landlock", PATH, NONE, LOCKDOWN, KODA_OP_EXACT)                               \
+	X(RLIMIT, "rlimit", NONE, NONE, LOCKDOWN, KODA_OP_RESOURCES)                               \
+	X(FILTER, "filter", BYTES, NONE, LOCKDOWN, KODA_OP_NOTIFY)                                 \
+	X(DENIED_WRITE, "denied-write", PATH, NONE, LOCKDOWN, KODA_OP_NO_FLAGS)                    \
+	X(DENIED_READ, "denied-read", PATH, NONE, LOCKDOWN, KODA_OP_NO_FLAGS)                      \
+	X(CWD, "cwd", PATH, NONE, COMMAND, KODA_OP_NO_FLAGS)                                       \
+	X(ENV, "env", WORD, NONE, COMMAND, KODA_OP_NO_FLAGS)                                       \
+	X(ARG, "arg", WORD, NONE, COMMAND, KODA_OP_NO_FLAGS)                                       \
+	X(TERMINAL, "terminal", BYTES, NONE, COMMAND, KODA_OP_NO_FLAGS)                            \
+	X(NET, "net", NONE, NONE, COMMAND, KODA_OP_NO_FLAGS)                                       \
+	X(CGROUP, "cgroup", PATH, NONE, GUARDIAN, KODA_OP_NO_FLAGS)                                \
+	X(DESCRIPTOR, "descriptor", NONE, NONE, COMMAND, KODA_OP_NO_FLAGS)                         \
+	X(JOURNAL, "journal", PATH, NONE, GUARDIAN, KODA_OP_NO_FLAGS)                              \
+	X(STORE, "store", PATH, NONE, GUARDIAN, KODA_OP_NO_FLAGS)
 
 enum koda_op_kind {
-#define KODA_OP_ENUM(name, text, t1, t2) KODA_OP_##name,
+#define KODA_OP_ENUM(name, text, t1, t2, stage, flags) KODA_OP_##name,
 	KODA_OPS(KODA_OP_ENUM)
 #undef KODA_OP_ENUM
 	KODA_OP_COUNT
 };
 
-/* One op, borrowed from the plan. Texts are NUL-terminated. */
+/* Labels of every kind that is no part of the view, for the end of a switch about the view:
+ * KODA_OPS(KODA_OP_CASE_OUTSIDE_VIEW). */
+#define KODA_OP_CASE_OUTSIDE_VIEW(name, text, t1, t2, stage, flags) KODA_OP_CASE_##stage(name)
+#define KODA_OP_CASE_VIEW(name)
+#define KODA_OP_CASE_RESERVE(name)  case KODA_OP_##name:
+#define KODA_OP_CASE_LANDLOCK(name) case KODA_OP_##name:
+#define KODA_OP_CASE_LOCKDOWN(name) case KODA_OP_##name:
+#define KODA_OP_CASE_COMMAND(name)  case KODA_OP_##name:
+#define KODA_OP_CASE_GUARDIAN(name) case KODA_OP_##name:
+
+/* One operation, borrowed from the plan. Texts are NUL-terminated. */
 struct koda_op {
 	enum koda_op_kind kind;
-	uint32_t flags;
+	uint32_t flags; /* of enum koda_op_flag */
 	uint64_t n1;
 	uint64_t n2;
 	struct koda_span text1;
 	struct koda_span text2;
 };
 
-/* Flag of a mount op: the tree is cloned when its turn comes, from the view made so far; what is
- * missing there is made, if it is in a file system of the sandbox's own. */
-#define KODA_OP_LATE 1U
-/* Flag of a mask: what it hides may be gone by then, which is as good. */
-#define KODA_OP_FLEETING 4U
-/* Size of a cache that cannot be a copy and is an empty directory in memory instead. */
+/* Size of the tmpfs in place of a cache that cannot be copied on write. */
 #define KODA_OP_CACHE_BYTES (1024ULL << 20)
-/* Flag of a Landlock rule: for this very place, never for where a link leads. */
-#define KODA_OP_EXACT 32U
-/* Flag of a filter: init is asked about some calls, and does them itself. */
-#define KODA_OP_ASKED 16U
-/* Flag of a tmpfs: read-only once everything is in place. */
-#define KODA_OP_CLOSED 2U
 
-/* Flag of a mask: what it hides was a directory when planned. */
-#define KODA_OP_DIRECTORY 8U
-/* Flag of a mount op: it is never bubblewrap's to make (plan/bwrap.h). */
-#define KODA_OP_ONLY_INSIDE 32U
-
-/* Flag of a placeholder: it is no further name of another one. */
-#define KODA_OP_ALONE 64U
-
-/* As they lie in the plan: header, then records of 8-byte alignment, texts behind each record. */
+/* The layout of a plan: a header, then records of 8-byte alignment, each followed by its texts. */
 struct koda_op_header {
 	uint32_t magic;
 	uint32_t count;
@@ -116,18 +194,24 @@ struct koda_op_record {
 	uint32_t len2;
 };
 
-/* Bytes a record takes with its texts. */
+/* Returns the size of a record with its texts. */
 static inline uint64_t koda_op_size(uint32_t len1, uint32_t len2)
 {
 	return (sizeof(struct koda_op_record) + (uint64_t)len1 + 1 + len2 + 1 + 7) & ~7ULL;
 }
 
+/* Returns the name of a kind in listings; "?" for an unknown one. */
 const char *koda_op_name(enum koda_op_kind kind);
+/* Returns the stage of a kind, which must be known. */
+enum koda_op_stage koda_op_stage(enum koda_op_kind kind);
+/* Returns the flags that a kind, which must be known, accepts. */
+uint32_t koda_op_accepts(enum koda_op_kind kind);
 
-/* Is the whole plan well-formed? Every kind known, every text what its kind needs. */
+/* Returns true if the whole plan is well-formed: every kind is known, every text is what its kind
+ * needs, every flag is one that its kind accepts. */
 bool koda_ops_are_sound(const void *plan, size_t len);
 
-/* Walks a sound plan: *at starts at 0. False at the end. */
-bool koda_ops_next(const void *plan, size_t *at, struct koda_op *ret_step);
+/* Reads the next operation of a well-formed plan; *at starts at 0. Returns false at the end. */
+bool koda_ops_next(const void *plan, size_t *at, struct koda_op *ret_op);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the launcher tells the runner: fixed-size records, each one message on the status socket.
- * A record may carry a descriptor that was made inside and is used outside.
+ * Reports of the launcher to the runner: fixed-size records, each one message on the status socket.
+ * A record may carry a descriptor (SCM_RIGHTS) that was made inside and is used outside.
  */
 #ifndef KODA_WIRE_REPORT_H
 #define KODA_WIRE_REPORT_H
@@ -12,17 +12,19 @@
 #define KODA_STAGE2_FAILED 88
 
 /* The launcher's descriptors besides 0-2, which are the command's. */
-#define KODA_STAGE2_PLAN_FD   3 /* the plan: read once the lifeline says that it is sealed */
+#define KODA_STAGE2_PLAN_FD                                                                        \
+	3 /* the plan, a memfd; read once the lifeline says that it is sealed                      \
+	   */
 #define KODA_STAGE2_STATUS_FD 4 /* reports go here */
-#define KODA_STAGE2_LIFE_FD   5 /* messages, below; its end ends everything */
+#define KODA_STAGE2_LIFE_FD   5 /* the lifeline: messages, below; its end ends everything */
 
-/* The launcher's argument where there are no namespaces, and a descriptor more: the filters that
- * the plan will have, in the form of a plan, to be installed while the rest of it is made. */
+/* The launcher's argument for the landlock backend, and its further descriptor: a plan with the
+ * filters only, which are installed while the runner makes the rest of the plan. */
 #define KODA_STAGE2_LANDLOCK   "landlock"
 #define KODA_STAGE2_FILTERS_FD 6
 
-/* The first message says that the plan is there, and how long the command may take; all others are
- * signals for the command, of one byte. */
+/* The first message on the lifeline says that the plan is sealed, and how long the command may
+ * take. All others are signals for the command, of one byte. */
 #define KODA_LIFE_PLAN    0
 #define KODA_LIFE_FOREVER UINT32_MAX
 struct koda_life_plan {
@@ -35,31 +37,32 @@ enum koda_report_kind {
 	KODA_REPORT_EXEC_FAILED,      /* all was set up, but the program could not be executed */
 	KODA_REPORT_EXITED,           /* status is what wait(2) gave */
 	KODA_REPORT_TERMINAL,         /* with the controlling side of the command's terminal */
-	KODA_REPORT_LISTENER,         /* with the socket on which the way out begins; path is a
+	KODA_REPORT_LISTENER,         /* with the socket on which the proxy accepts; path is a
 				       * token that connections begin with, if it is not empty */
-	KODA_REPORT_READY,            /* namespaces can be had; status: enum koda_report_ready */
+	KODA_REPORT_READY,            /* the namespaces are made; status: enum koda_report_ready */
 	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
 };
 
-/* A limit that the launcher watches because the kernel does not. */
+/* A limit that the launcher watches because the kernel does not enforce it. */
 enum koda_report_limit {
 	KODA_REPORT_LIMIT_PROCESSES = 1,
 	KODA_REPORT_LIMIT_MEMORY,
-	KODA_REPORT_LIMIT_WALL_TIME /* which the runner did not look at in time */
+	KODA_REPORT_LIMIT_WALL_TIME /* that the runner did not enforce in time */
 };
 
-/* How well. */
+/* Whether the view is locked in a user namespace of its own. */
 enum koda_report_ready {
-	KODA_REPORT_READY_LOCKED = 0, /* the view is, or will be, locked to what it covers */
-	KODA_REPORT_READY_OPEN        /* it cannot be; nothing may leave it instead */
+	KODA_REPORT_READY_LOCKED = 0, /* every mount is, or will be, locked to what it covers */
+	KODA_REPORT_READY_OPEN /* mounts cannot be locked; no descriptor may leave the view instead
+				*/
 };
 
 struct koda_report {
 	uint32_t kind;
 	int32_t status;
 	int32_t sys_errno;
-	char step[64];  /* what was being done: whole, because people and tables read it */
-	char path[180]; /* to what; may be cut */
+	uint32_t step;  /* of KODA_REPORT_SETUP_FAILED: an enum koda_launch_step */
+	char path[180]; /* that the step was about; may be cut */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a terminal behaves, in a form that does not depend on a C library. */
+/* The settings of a terminal (termios and size), independent of the C library. */
 #ifndef KODA_WIRE_TERMINAL_H
 #define KODA_WIRE_TERMINAL_H
 

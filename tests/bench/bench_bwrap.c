@@ -70,19 +70,19 @@ struct bench_subject bench_bwrap_few(const char *dir)
 /* One line of the plan. What bubblewrap cannot do, or does anyway, is left out. */
 static void add_step(struct words *words, const char *line)
 {
-	char op[16];
+	char op[24];
 	char path[256] = "";
 	char value[32];
 	unsigned long long bytes;
 	unsigned int mode;
 
-	if (sscanf(line, "%15s %255s", op, path) < 1)
+	if (sscanf(line, "%23s %255s", op, path) < 1)
 		return;
 	if (strcmp(op, "read-only") == 0) {
 		add_bind(words, "--ro-bind", path);
 	} else if (strcmp(op, "writable") == 0) {
 		add_bind(words, "--bind", path);
-	} else if (strcmp(op, "hold") == 0 || strcmp(op, "hold-file") == 0) {
+	} else if (strcmp(op, "placeholder") == 0 || strcmp(op, "placeholder-file") == 0) {
 		bench_must(mknod(path, S_IFREG | 0644, 0), path);
 	} else if (strcmp(op, "dev") == 0 || strcmp(op, "proc") == 0) {
 		(void)snprintf(value, sizeof(value), "--%s", op);

@@ -6,7 +6,7 @@
  */
 #include "bench.h"
 
-#include "tls_client.h"
+#include "tls/tls_client.h"
 
 #include "../lib/certs.h"
 #include "base/fd.h"
@@ -209,7 +209,7 @@ static uint16_t start_egress(const char *program, int *ret_control)
 
 struct client {
 	int fd;
-	struct koda_tls *tls;
+	struct egress_tls *tls;
 	struct koda_buf plain;
 };
 
@@ -251,14 +251,14 @@ static void ask_tunnel(int fd, uint16_t target)
 
 static void flush(struct client *c)
 {
-	struct koda_span out = koda_tls_out(c->tls);
+	struct koda_span out = egress_tls_out(c->tls);
 
 	while (out.len > 0) {
 		ssize_t n = send(c->fd, out.ptr, out.len, MSG_NOSIGNAL);
 
 		need(n > 0, "send");
-		koda_tls_sent(c->tls, (size_t)n);
-		out = koda_tls_out(c->tls);
+		egress_tls_sent(c->tls, (size_t)n);
+		out = egress_tls_out(c->tls);
 	}
 }
 
@@ -270,7 +270,7 @@ static void pull(struct client *c)
 	struct koda_error err = { 0 };
 
 	need(n > 0, "recv");
-	need(koda_tls_feed(c->tls, &in, &c->plain, &err) == KODA_OK, err.message);
+	need(egress_tls_feed(c->tls, &in, &c->plain, &err) == KODA_OK, err.message);
 }
 
 static void ask(struct client *c, uint16_t target)
@@ -279,7 +279,7 @@ static void ask(struct client *c, uint16_t target)
 	size_t len = (size_t)snprintf(text, sizeof(text), request, target);
 
 	c->plain.len = 0;
-	need(koda_tls_write(c->tls, (struct koda_span){ text, len }, NULL) == KODA_OK, "write");
+	need(egress_tls_write(c->tls, (struct koda_span){ text, len }, NULL) == KODA_OK, "write");
 	flush(c);
 }
 
@@ -289,7 +289,7 @@ static bool answered(const struct client *c)
 }
 
 /* Requests a second. tunnel: CONNECT first. */
-static double run_round(struct koda_tls_client *tls, uint16_t port, bool tunnel, uint16_t target)
+static double run_round(struct egress_tls_client *tls, uint16_t port, bool tunnel, uint16_t target)
 {
 	struct client clients[CLIENTS];
 	struct pollfd polls[CLIENTS];
@@ -303,10 +303,10 @@ static double run_round(struct koda_tls_client *tls, uint16_t port, bool tunnel,
 		*c = (struct client){ .fd = dial(port), .plain = KODA_BUF_INIT(ROOM) };
 		if (tunnel)
 			ask_tunnel(c->fd, target);
-		need(koda_tls_connect(tls, &host, port, &c->tls, NULL) == KODA_OK, "TLS");
-		need(koda_tls_handshake(c->tls, NULL) == KODA_OK, "handshake");
+		need(egress_tls_connect(tls, &host, port, &c->tls, NULL) == KODA_OK, "TLS");
+		need(egress_tls_handshake(c->tls, NULL) == KODA_OK, "handshake");
 		flush(c);
-		while (koda_tls_state(c->tls) == KODA_TLS_HANDSHAKE) {
+		while (egress_tls_state(c->tls) == EGRESS_TLS_HANDSHAKE) {
 			pull(c);
 			flush(c);
 		}
@@ -328,7 +328,7 @@ static double run_round(struct koda_tls_client *tls, uint16_t port, bool tunnel,
 	}
 	start = bench_now() - start;
 	for (size_t i = 0; i < CLIENTS; i++) {
-		koda_tls_free(clients[i].tls);
+		egress_tls_free(clients[i].tls);
 		koda_buf_clear(&clients[i].plain);
 		(void)close(clients[i].fd);
 	}
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 {
 	static const char *const names[] = { "direct", "nginx", "koda-egress" };
 	double rates[3][ROUNDS];
-	struct koda_tls_client *tls = NULL;
+	struct egress_tls_client *tls = NULL;
 	struct koda_error err = { 0 };
 	uint16_t origin, peer, ports[3];
 	char path[128];
@@ -359,11 +359,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	need(mkdtemp(folder) != NULL, "folder");
-	need(koda_tls_setup(&err) == KODA_OK, err.message);
+	need(egress_tls_setup(&err) == KODA_OK, err.message);
 	make_files();
 	(void)snprintf(path, sizeof(path), "%s/root.pem", folder);
 	need(koda_fd_open_regular(path, &fd, NULL) == KODA_OK, path);
-	need(koda_tls_client_new(fd, &tls, &err) == KODA_OK, err.message);
+	need(egress_tls_client_new(fd, &tls, &err) == KODA_OK, err.message);
 	origin = free_port();
 	peer = free_port();
 	start_servers(argv[2], origin, peer);
@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 		printf("%-44s %10.0f requests/s   %.2f of nginx\n", names[i], r.p50,
 		       r.p50 / bench_percentiles(rates[1], ROUNDS).p50);
 	}
-	koda_tls_client_free(tls);
+	egress_tls_client_free(tls);
 	(void)close(control);
 	stop_all();
 	(void)snprintf(path, sizeof(path), "rm -r %s", folder);

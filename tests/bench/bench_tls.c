@@ -6,9 +6,9 @@
  */
 #include "bench.h"
 
-#include "terminate.h"
-#include "tls_client.h"
-#include "tls_server.h"
+#include "tls/terminate.h"
+#include "tls/tls_client.h"
+#include "tls/tls_server.h"
 
 #include "../lib/certs.h"
 #include "base/fd.h"
@@ -27,17 +27,17 @@ static const char response[] = "HTTP/1.1 200 OK\r\nServer: bench\r\nContent-Type
 struct bench {
 	EVP_PKEY *key;
 	X509 *root;
-	struct koda_tls_server *server;
-	struct koda_tls_client *client;
+	struct egress_tls_server *server;
+	struct egress_tls_client *client;
 	SSL_CTX *origin_ctx;
 	struct koda_host host;
 };
 
 /* One connection with both its peers. */
 struct talk {
-	struct koda_terminate *t;
-	struct koda_tls *client;
-	struct koda_tls *origin;
+	struct egress_terminate *t;
+	struct egress_tls *client;
+	struct egress_tls *origin;
 	struct koda_buf at_client;
 	struct koda_buf at_origin;
 	uint64_t spent; /* ns on our side */
@@ -51,15 +51,15 @@ static void need(bool condition)
 	}
 }
 
-static struct koda_ca *ca_with(EVP_PKEY *key, X509 *root)
+static struct egress_ca *ca_with(EVP_PKEY *key, X509 *root)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
-	struct koda_ca *ca = NULL;
+	struct egress_ca *ca = NULL;
 
 	certs_add_pem(root, &text);
 	certs_add_key_pem(key, NULL, &text);
-	need(koda_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 }, time(NULL), &ca,
-			   NULL) == KODA_OK);
+	need(egress_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 }, time(NULL), &ca,
+			     NULL) == KODA_OK);
 	return ca;
 }
 
@@ -70,13 +70,13 @@ static void set_up(struct bench *b)
 	koda_auto_fd int fd = -1;
 	X509 *cert;
 
-	need(koda_tls_setup(NULL) == KODA_OK);
+	need(egress_tls_setup(NULL) == KODA_OK);
 	b->key = EVP_EC_gen("P-256");
 	b->root = certs_make(&spec, b->key, NULL, NULL);
 	certs_add_pem(b->root, &text);
 	need(koda_fd_sealed("roots", text.ptr, text.len, &fd, NULL) == KODA_OK);
-	need(koda_tls_client_new(fd, &b->client, NULL) == KODA_OK);
-	need(koda_tls_server_new(ca_with(b->key, b->root), &b->server, NULL) == KODA_OK);
+	need(egress_tls_client_new(fd, &b->client, NULL) == KODA_OK);
+	need(egress_tls_server_new(ca_with(b->key, b->root), &b->server, NULL) == KODA_OK);
 	need(koda_host_parse(koda_span_of(NAME), &b->host, NULL) == KODA_OK);
 	cert = certs_server("DNS:" NAME, b->key, b->root, b->key);
 	b->origin_ctx = SSL_CTX_new(TLS_server_method());
@@ -85,35 +85,35 @@ static void set_up(struct bench *b)
 	X509_free(cert);
 }
 
-static void carry_in(struct talk *talk, struct koda_tls *from, enum egress_side side)
+static void carry_in(struct talk *talk, struct egress_tls *from, enum egress_side side)
 {
-	struct koda_span out = koda_tls_out(from);
+	struct koda_span out = egress_tls_out(from);
 	uint64_t start;
 
 	if (!out.len)
 		return;
 	start = bench_now();
-	koda_terminate_feed(talk->t, side, out);
+	egress_terminate_feed(talk->t, side, out);
 	talk->spent += bench_now() - start;
-	koda_tls_sent(from, out.len);
+	egress_tls_sent(from, out.len);
 }
 
-static bool carry_out(struct talk *talk, struct koda_tls *to, enum egress_side side,
+static bool carry_out(struct talk *talk, struct egress_tls *to, enum egress_side side,
 		      struct koda_buf *plain)
 {
-	struct koda_span out = koda_terminate_out(talk->t, side);
+	struct koda_span out = egress_terminate_out(talk->t, side);
 	size_t len = out.len;
 
 	if (!len)
 		return false;
-	need(koda_tls_feed(to, &out, plain, NULL) == KODA_OK);
-	koda_terminate_sent(talk->t, side, len);
+	need(egress_tls_feed(to, &out, plain, NULL) == KODA_OK);
+	egress_terminate_sent(talk->t, side, len);
 	return true;
 }
 
 static void run(struct talk *talk)
 {
-	struct koda_terminate_output out;
+	struct egress_terminate_output out;
 	bool moved = true;
 
 	while (moved) {
@@ -122,12 +122,12 @@ static void run(struct talk *talk)
 		carry_in(talk, talk->client, EGRESS_CLIENT);
 		carry_in(talk, talk->origin, EGRESS_ORIGIN);
 		start = bench_now();
-		while (koda_terminate_next(talk->t, &out) == KODA_TERMINATE_LOG)
+		while (egress_terminate_next(talk->t, &out) == EGRESS_TERMINATE_LOG)
 			;
 		talk->spent += bench_now() - start;
 		moved = carry_out(talk, talk->client, EGRESS_CLIENT, &talk->at_client);
 		moved |= carry_out(talk, talk->origin, EGRESS_ORIGIN, &talk->at_origin);
-		moved |= koda_tls_out(talk->client).len || koda_tls_out(talk->origin).len;
+		moved |= egress_tls_out(talk->client).len || egress_tls_out(talk->origin).len;
 	}
 }
 
@@ -138,23 +138,23 @@ static void begin(struct bench *b, struct talk *talk)
 
 	*talk = (struct talk){ .at_client = KODA_BUF_INIT(ROOM), .at_origin = KODA_BUF_INIT(ROOM) };
 	SSL_set_accept_state(ssl);
-	need(koda_tls_new(ssl, &b->host, 443, &talk->origin, NULL) == KODA_OK);
-	need(koda_tls_connect(b->client, &b->host, 444, &talk->client, NULL) == KODA_OK);
-	need(koda_tls_handshake(talk->client, NULL) == KODA_OK);
+	need(egress_tls_new(ssl, &b->host, 443, &talk->origin, NULL) == KODA_OK);
+	need(egress_tls_connect(b->client, &b->host, 444, &talk->client, NULL) == KODA_OK);
+	need(egress_tls_handshake(talk->client, NULL) == KODA_OK);
 	start = bench_now();
-	need(koda_terminate_new(b->server, b->client, &b->host, 443, time(NULL), &talk->t, NULL) ==
-	     KODA_OK);
-	need(koda_terminate_connected(talk->t, NULL) == KODA_OK);
+	need(egress_terminate_new(b->server, b->client, &b->host, 443, time(NULL), &talk->t,
+				  NULL) == KODA_OK);
+	need(egress_terminate_connected(talk->t, NULL) == KODA_OK);
 	talk->spent += bench_now() - start;
 	run(talk);
-	need(koda_terminate_is_open(talk->t));
+	need(egress_terminate_is_open(talk->t));
 }
 
 static void finish(struct talk *talk)
 {
-	koda_terminate_free(talk->t);
-	koda_tls_free(talk->client);
-	koda_tls_free(talk->origin);
+	egress_terminate_free(talk->t);
+	egress_tls_free(talk->client);
+	egress_tls_free(talk->origin);
 	koda_buf_clear(&talk->at_client);
 	koda_buf_clear(&talk->at_origin);
 }
@@ -166,10 +166,10 @@ static void bench_requests(struct bench *b, double *samples)
 	begin(b, &talk);
 	for (size_t i = 0; i < REQUESTS; i++) {
 		talk.spent = 0;
-		need(koda_tls_write(talk.client, koda_span_of(request), NULL) == KODA_OK);
+		need(egress_tls_write(talk.client, koda_span_of(request), NULL) == KODA_OK);
 		run(&talk);
 		need(talk.at_origin.len > 0);
-		need(koda_tls_write(talk.origin, koda_span_of(response), NULL) == KODA_OK);
+		need(egress_tls_write(talk.origin, koda_span_of(response), NULL) == KODA_OK);
 		run(&talk);
 		need(talk.at_client.len >= sizeof(response) - 1);
 		talk.at_origin.len = talk.at_client.len = 0;
@@ -196,9 +196,9 @@ static void bench_leaves(const char *what, EVP_PKEY *key, double *samples)
 {
 	static const struct cert_spec spec = { 0 };
 	X509 *root = certs_make(&spec, key, NULL, NULL);
-	struct koda_mint *mint = NULL;
+	struct egress_mint *mint = NULL;
 
-	need(koda_mint_new(ca_with(key, root), &mint, NULL) == KODA_OK);
+	need(egress_mint_new(ca_with(key, root), &mint, NULL) == KODA_OK);
 	for (size_t i = 0; i < LEAVES; i++) {
 		struct koda_host host = { 0 };
 		X509 *leaf = NULL;
@@ -206,11 +206,11 @@ static void bench_leaves(const char *what, EVP_PKEY *key, double *samples)
 
 		host.len = (size_t)snprintf(host.name, sizeof(host.name), "n%zu.example", i);
 		start = bench_now();
-		need(koda_mint_leaf(mint, &host, time(NULL), &leaf, NULL) == KODA_OK);
+		need(egress_mint_leaf(mint, &host, time(NULL), &leaf, NULL) == KODA_OK);
 		samples[i] = (double)(bench_now() - start) / 1000;
 	}
 	bench_print(what, bench_percentiles(samples, LEAVES), "us");
-	koda_mint_free(mint);
+	egress_mint_free(mint);
 	X509_free(root);
 }
 
@@ -226,8 +226,8 @@ int main(void)
 	bench_shakes(&b, samples);
 	bench_requests(&b, samples);
 	EVP_PKEY_free(rsa);
-	koda_tls_client_free(b.client);
-	koda_tls_server_free(b.server);
+	egress_tls_client_free(b.client);
+	egress_tls_server_free(b.server);
 	SSL_CTX_free(b.origin_ctx);
 	X509_free(b.root);
 	EVP_PKEY_free(b.key);

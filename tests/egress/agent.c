@@ -32,10 +32,10 @@ static void take_event(void *ctx, const struct koda_event *event)
 		return;
 	(void)pthread_mutex_lock(&agent->lock);
 	(void)snprintf(agent->reasons[agent->events % AGENT_EVENTS], sizeof(agent->reasons[0]),
-		       "%s", event->of.egress.reason);
-	if (strcmp(event->of.egress.reason, "events_lost") != 0)
+		       "%s", event->data.egress.reason);
+	if (strcmp(event->data.egress.reason, "events_lost") != 0)
 		agent->events++;
-	agent->lost += event->of.egress.dropped;
+	agent->lost += event->data.egress.dropped;
 	(void)pthread_cond_broadcast(&agent->news);
 	while (agent->held)
 		(void)pthread_cond_wait(&agent->news, &agent->lock);
@@ -60,7 +60,7 @@ struct koda_policy *agent_policy(uint16_t one, uint16_t two)
 	const uint16_t ports[] = { one, two };
 	struct koda_policy *policy = NULL;
 	struct koda_error err = { 0 };
-	char text[64] = "nobody.test"; /* an empty list would mean everybody */
+	char text[64] = "nobody.test"; /* an empty list would allow all hosts */
 
 	KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
 	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_ALLOWED_DOMAINS, text, strlen(text), &err),

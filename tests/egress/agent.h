@@ -21,9 +21,9 @@ struct agent {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t news;
-	bool held;                      /* whoever tells us of an event has to wait */
-	uint64_t events;                /* egress events that came */
-	uint64_t lost;                  /* and those that they say did not */
+	bool held;                      /* the event callback waits */
+	uint64_t events;                /* egress events received */
+	uint64_t lost;                  /* egress events lost, as these say */
 	char reasons[AGENT_EVENTS][32]; /* of the last ones, in a ring */
 	struct koda_question question;
 	char asked[256]; /* its host */
@@ -36,20 +36,20 @@ struct koda_policy *agent_policy(uint16_t one, uint16_t two);
 
 /* Opens a sandbox with the policy, which is taken, and starts the command. */
 void agent_start(struct agent *agent, const char *root, struct koda_policy *policy, bool asks);
-/* Another command in the same sandbox, after the one before was ended. */
+/* Starts another command in the sandbox, after agent_end. */
 void agent_restart(struct agent *agent);
-/* The command ends; it is waited for and freed. */
+/* Ends the command, waits for it and frees it. */
 void agent_end(struct agent *agent);
-/* The same, and the sandbox is closed. */
+/* Ends the command and closes the sandbox. */
 void agent_stop(struct agent *agent);
 
-/* Tells the command something, and does not wait. */
+/* Sends the command a line, without waiting for an answer. */
 void agent_say(struct agent *agent, const char *what, const char *target);
-/* The next line it says, without its end. */
+/* Returns the command's next line, without the line end. */
 const char *agent_hear(struct agent *agent, char *line, size_t size);
-/* Both. "try HOST:PORT" connects and answers with status and reason, "hold" too and keeps the
- * tunnel, "echo TEXT" sends a line through that and answers with what comes back, or "gone", "flood
- * N" is refused so often and then says "flooded". */
+/* Sends a line and returns the answer. "try HOST:PORT" connects and answers with status and reason,
+ * "hold" too and keeps the tunnel, "echo TEXT" sends a line through that and answers with what
+ * comes back, or "gone", "flood N" is refused so often and then says "flooded". */
 const char *agent_do(struct agent *agent, const char *what, const char *target);
 const char *agent_do_port(struct agent *agent, const char *what, uint16_t port);
 

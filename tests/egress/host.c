@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "host.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct sockaddr_in local(uint16_t port)
@@ -57,6 +60,20 @@ void host_stop(struct host *host)
 		err);
 	assert_int_equal(how.signal, 0);
 	assert_int_equal(how.code, 0);
+}
+
+void host_pause(struct host *host)
+{
+	siginfo_t info;
+
+	/* A process that is only about to stop may still be given a part of what follows. */
+	assert_int_equal(kill(host->proc.pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)host->proc.pid, &info, WSTOPPED), 0);
+}
+
+void host_resume(struct host *host)
+{
+	assert_int_equal(kill(host->proc.pid, SIGCONT), 0);
 }
 
 int listen_local(uint16_t *ret_port)
@@ -155,7 +172,7 @@ void host_rules(struct host *host, uint32_t id, const char *net)
 	(void)close(fd);
 }
 
-bool host_hears(struct host *host, int ms)
+bool host_has_message(struct host *host, int ms)
 {
 	struct pollfd polled = { .fd = host->control, .events = POLLIN };
 
@@ -166,7 +183,7 @@ struct koda_egress_message host_next(struct host *host)
 {
 	struct koda_egress_message message;
 
-	if (!host_hears(host, WAIT_MS))
+	if (!host_has_message(host, WAIT_MS))
 		fail_msg("the proxy says nothing");
 	assert_int_equal(recv(host->control, &message, sizeof(message), 0), sizeof(message));
 	assert_int_equal(message.magic, KODA_EGRESS_MAGIC);

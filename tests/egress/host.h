@@ -23,55 +23,58 @@ struct host {
 	uint16_t port; /* of sandbox 1 */
 };
 
-/* Starts the proxy, waits until it is ready, adds sandbox 1 with this policy (JSON of "net").
- * env (may be NULL) is its environment. */
+/* Starts the proxy, waits for READY, and adds sandbox 1 with this policy (JSON of "net"). env (may
+ * be NULL) is its environment. */
 void host_start(struct host *host, const char *net, char *const *env);
-/* The same without a sandbox. */
+/* Starts the proxy without a sandbox. */
 void host_start_bare(struct host *host, char *const *env);
 /* Closes the control socket; the proxy must end by itself, with status 0. */
 void host_stop(struct host *host);
+/* Sends SIGSTOP and waits until the proxy has stopped; host_resume sends SIGCONT. */
+void host_pause(struct host *host);
+void host_resume(struct host *host);
 
-/* A listening socket on 127.0.0.1 and its port. */
+/* Returns a listening socket on 127.0.0.1, and its port. */
 int listen_local(uint16_t *ret_port);
-/* Sends ADD; the port of the sandbox's listener. No answer is awaited. */
+/* Sends ADD without waiting for a reply. Returns the port of the sandbox's listener. */
 uint16_t host_send_add(struct host *host, uint32_t id, uint32_t flags, const char *net);
-/* ADD that must be followed. */
+/* Sends ADD and expects ADDED. */
 uint16_t host_add(struct host *host, uint32_t id, uint32_t flags, const char *net);
-/* The same with a token. */
+/* Like host_add, with a token. */
 uint16_t host_add_token(struct host *host, uint32_t id, const char *token, const char *net);
 void host_rules(struct host *host, uint32_t id, const char *net);
 void host_send(struct host *host, const struct koda_egress_message *message, const int *fds,
 	       size_t count);
-/* The next message; fails the test after WAIT_MS. */
+/* Returns the next message; fails the test after WAIT_MS. */
 struct koda_egress_message host_next(struct host *host);
-/* The next one must be of this kind. */
+/* Returns the next message, which must be of this kind. */
 struct koda_egress_message host_expect(struct host *host, enum koda_egress_kind kind);
-/* The next one must be an event with this reason. */
+/* Returns the next message, which must be an event with this reason. */
 struct koda_egress_message host_event(struct host *host, enum koda_egress_reason reason);
-/* Does a message come within ms? */
-bool host_hears(struct host *host, int ms);
+/* Returns whether a message arrives within ms. */
+bool host_has_message(struct host *host, int ms);
 
-/* A blocking connection to 127.0.0.1 whose calls give up after WAIT_MS. */
+/* Returns a blocking connection to 127.0.0.1 whose calls fail after WAIT_MS. */
 int dial_local(uint16_t port);
-/* Begins to connect a non-blocking socket, and does not look what becomes of it. */
+/* Calls connect(2) on a non-blocking socket, and ignores the result. */
 void dial_later(int fd, uint16_t port);
 void put(int fd, const void *bytes, size_t len);
 void puts_to(int fd, const char *text);
 /* Reads exactly len bytes. */
 void get(int fd, void *bytes, size_t len);
-/* Reads a head up to its empty line, a byte at a time; the status, 0 for none. */
+/* Reads a head up to its empty line, a byte at a time. Returns the status, 0 for none. */
 int get_head(int fd, char *out, size_t size);
-/* Everything up to the end; its length. A reset counts as the end if may_reset. */
+/* Reads to the end of the stream. Returns the length. may_reset: ECONNRESET counts as the end. */
 size_t get_all(int fd, char *out, size_t size, bool may_reset);
 /* The peer must have closed. */
 void get_end(int fd);
 
-/* CONNECT through the sandbox at port: the socket, status in *ret_status. */
+/* Sends CONNECT to the listener at port. Returns the socket, and the status in *ret_status. */
 int connect_through(uint16_t port, const char *target, int *ret_status);
-/* The same, must be 200. */
+/* Like connect_through; the status must be 200. */
 int tunnel_to(uint16_t port, const char *host, uint16_t to);
 
-/* The same by SOCKS, to localhost. */
+/* Opens a tunnel to localhost by SOCKS. */
 int socks_to(uint16_t port, uint16_t to);
 
 /* A server on 127.0.0.1 that runs serve(fd, arg) in a thread for each connection. */
@@ -84,23 +87,26 @@ struct server {
 	_Atomic unsigned int served;
 };
 void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg);
-/* The same on a socket that listens already, which is taken. */
+/* Starts a server on a listening socket, which is taken over. */
 void server_start_on(struct server *server, int listener, uint16_t port,
 		     void (*serve)(int fd, void *arg));
+/* Starts a server on a web port of a loopback address that no other program uses. */
+#define WEB_HOST "127.77.0.1"
+void server_start_web(struct server *server, void (*serve)(int fd, void *arg));
 void server_stop(struct server *server);
-/* Sends back what it gets, then the end. */
+/* Echoes everything, then the end of the stream. */
 void serve_echo(int fd, void *arg);
 
-/* One of these that most tests need, as their group's fixture. */
+/* An echo server, as the fixture of a group of tests. */
 extern struct server echo;
 int start_echo(void **state);
 int stop_echo(void **state);
-/* A byte there and back. */
+/* Sends a byte and expects it back. */
 void echo_once(int fd);
-/* As many descriptors as this process may have. */
+/* Raises RLIMIT_NOFILE to its hard limit. */
 void allow_many_files(void);
 
-/* What reached an origin: servers note it, tests look for it, or begin anew. */
+/* Bytes that reached an origin: servers record them, tests search for them or clear them. */
 void origin_note(const char *bytes, size_t len);
 bool origin_saw(const char *text);
 bool origin_saw_bytes(const void *bytes, size_t len);

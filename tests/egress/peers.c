@@ -2,6 +2,8 @@
 /* The servers behind the proxy, and what a TLS client would say first. */
 #include "host.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -71,6 +73,27 @@ void server_start_on(struct server *server, int listener, uint16_t port,
 	server->listener = listener;
 	server->port = port;
 	run_server(server, serve, NULL);
+}
+
+void server_start_web(struct server *server, void (*serve)(int fd, void *arg))
+{
+	static const uint16_t ports[] = { 8888, 8008, 8443, 8000, 5000, 3000 };
+
+	/* The first that is free. */
+	for (size_t i = 0; i < KODA_ARRAY_LEN(ports); i++) {
+		struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ports[i]) };
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		const int on = 1;
+
+		(void)inet_pton(AF_INET, WEB_HOST, &at.sin_addr);
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 64) == 0) {
+			server_start_on(server, fd, ports[i], serve);
+			return;
+		}
+		(void)close(fd);
+	}
+	fail_msg("no web port is free on " WEB_HOST);
 }
 
 void server_stop(struct server *server)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * T-83. How many there may be of what, tried with a proxy that has room for 16 connections, 6 of
- * one sandbox, and 4 sandboxes. Whoever comes too many waits, and nobody else does.
+ * one sandbox while half of all are free, and 4 sandboxes. Connections above a limit wait, and no
+ * others do.
  */
 #include "host.h"
 
@@ -67,36 +68,60 @@ static void test_of_one_sandbox(void **state)
 	host_stop(&host);
 }
 
+/* As many tunnels as one sandbox gets; how many. */
+static int take_all(uint16_t port, int *fds, int room)
+{
+	char text[256];
+	int count = 0;
+
+	while (count < room) {
+		fds[count] = ask_tunnel(port);
+		if (!has_answer(fds[count]))
+			break;
+		assert_int_equal(get_head(fds[count], text, sizeof(text)), 200);
+		count++;
+	}
+	return count;
+}
+
+/* Two that want everything get half of it, and leave what is others' share. */
 static void test_of_all(void **state)
 {
 	struct host host;
-	uint16_t ports[3];
+	uint16_t ports[4];
 	char text[256];
-	int fds[OF_ALL];
-	int waiting;
+	int fds[4][OF_ALL];
+	int counts[4];
 
 	(void)state;
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
 	ports[0] = host.port;
-	for (uint32_t i = 1; i < 3; i++)
+	for (uint32_t i = 1; i < 4; i++)
 		ports[i] = host_add(&host, i + 1, 0, allow_one("127.0.0.1", echo.port));
-	for (int i = 0; i < OF_ALL; i++)
-		fds[i] = tunnel_to(ports[i / OF_ONE], "127.0.0.1", echo.port);
-	waiting = ask_tunnel(ports[2]);
-	assert_false(has_answer(waiting));
-	for (int i = 0; i < OF_ALL; i++)
-		echo_once(fds[i]);
-	/* It does not matter whose room it was. */
-	(void)close(fds[0]);
-	assert_int_equal(get_head(waiting, text, sizeof(text)), 200);
-	echo_once(waiting);
-	(void)close(waiting);
-	for (int i = 1; i < OF_ALL; i++)
-		(void)close(fds[i]);
+	for (size_t i = 0; i < 4; i++)
+		counts[i] = take_all(ports[i], fds[i], OF_ALL);
+	assert_int_equal(counts[0], OF_ONE);
+	assert_int_equal(counts[1], OF_ALL / 2 - OF_ONE);
+	assert_int_equal(counts[2], 1);
+	assert_int_equal(counts[3], 1);
+	for (size_t i = 0; i < 4; i++)
+		for (int n = 0; n < counts[i]; n++)
+			echo_once(fds[i][n]);
+	/* A waiting client is accepted when any connection ends. */
+	for (int n = 0; n < counts[0]; n++)
+		(void)close(fds[0][n]);
+	(void)close(fds[0][counts[0]]);
+	for (size_t i = 1; i < 4; i++) {
+		assert_int_equal(get_head(fds[i][counts[i]], text, sizeof(text)), 200);
+		echo_once(fds[i][counts[i]]);
+	}
+	for (size_t i = 1; i < 4; i++)
+		for (int n = 0; n <= counts[i]; n++)
+			(void)close(fds[i][n]);
 	host_stop(&host);
 }
 
-/* Those who say nothing keep nobody out for longer than the deadline. */
+/* Silent clients occupy their places only until the deadline. */
 static void test_silent_crowd(void **state)
 {
 	struct host host;
@@ -146,7 +171,7 @@ static void test_large_heads(void **state)
 	(void)close(fd);
 	for (int i = 0; i < 4; i++)
 		(void)close(fds[i]);
-	/* Nobody holds anything now: there is room for one again. */
+	/* No connection is open: there is room for one again. */
 	fd = dial_local(host.port);
 	put(fd, head, sizeof(head));
 	puts_to(fd, "\r\nHost: a\r\n\r\n");

@@ -188,7 +188,7 @@ static void test_good_answers(void **state)
 	host_stop(&host);
 }
 
-/* Where an address is known it is judged, also if somebody else connects to it. */
+/* A known address is judged, even if the upstream proxy connects to it. */
 static void test_guard(void **state)
 {
 	static const char *const targets[] = {
@@ -235,7 +235,7 @@ static void test_guard(void **state)
 		    upstream.served != before)
 			fail_msg("status %d, reason %u for %s", status, event.reason, targets[i]);
 	}
-	/* The twin: an address that is anybody's, and a name that only the proxy can look up. */
+	/* The twin: a public address, and a name that only the upstream proxy can look up. */
 	fd = tunnel_to(host.port, "198.41.0.4", 443);
 	(void)close(fd);
 	(void)event_of(&host);
@@ -332,7 +332,7 @@ static void serve_counting(int fd, void *arg)
 	puts_to(fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 }
 
-/* Whoever NO_PROXY names is reached without, and without the password. */
+/* Hosts of NO_PROXY are reached directly, and do not get the password. */
 static void test_direct(void **state)
 {
 	struct server direct;

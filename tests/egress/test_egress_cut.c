@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-80. What is broken off is broken off for everybody: no half of an answer looks whole, and
+/* T-70, T-80. What is broken off is broken off for everybody: no half of an answer looks whole, and
  * nothing goes on for somebody who is gone. */
 #include "host.h"
 
@@ -41,7 +41,7 @@ static void serve_nothing(int fd, void *arg)
 	origin_left = true;
 }
 
-/* More than anybody reads. */
+/* More than the receiver reads. */
 static void serve_much(int fd, void *arg)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n";
@@ -51,6 +51,20 @@ static void serve_much(int fd, void *arg)
 	(void)arg;
 	while (n > 0)
 		n = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+}
+
+/* Reads one request, says nothing, and notes how it ends: 1 for an end, -1 for a reset. */
+static _Atomic int ended_with;
+
+static void serve_watch(int fd, void *arg)
+{
+	char bytes[1024];
+	ssize_t n;
+
+	(void)arg;
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+		origin_note(bytes, (size_t)n);
+	ended_with = n == 0 ? 1 : -1;
 }
 
 static int send_get(const struct host *host, uint16_t to)
@@ -116,7 +130,7 @@ static void test_client_gone(void **state)
 	server_stop(&origin);
 }
 
-/* The same while a server thinks about the client's TLS greeting. */
+/* Like the above, while the server has not answered the ClientHello. */
 static void test_gone_after_hello(void **state)
 {
 	struct server origin;
@@ -142,7 +156,62 @@ static void test_gone_after_hello(void **state)
 	server_stop(&origin);
 }
 
-/* Whoever breaks off while the answer comes does not keep the request from being told of. */
+/* A request that is refused or ends in its body does not look whole to its origin. */
+static void test_cut_request(void **state)
+{
+	static const struct {
+		const char *head;
+		const char *first;
+		const char *then; /* NULL: the client's end */
+		int status;       /* 0: it breaks off itself */
+	} rows[] = {
+		{ "Transfer-Encoding: chunked", "5\r\nhello\r\n", "5\r\nworld\rX", 400 },
+		{ "Transfer-Encoding: chunked", "5;a=b\r\nhello\r\n", "0\r\nHost: x\r\n\r\n", 400 },
+		{ "Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n", NULL, 400 },
+		{ "Content-Length: 9", "hello", NULL, 400 },
+		/* A reset of one side resets the other. */
+		{ "Content-Length: 5\r\nExpect: 100-continue", "hello", "", 0 },
+	};
+	struct server origin;
+	struct host host;
+	char text[1024];
+
+	(void)state;
+	server_start(&origin, serve_watch, NULL);
+	host_start(&host, allow_one("127.0.0.1", origin.port), NULL);
+	KODA_EACH(row, rows) {
+		int fd = dial_local(host.port);
+
+		origin_forget();
+		ended_with = 0;
+		(void)snprintf(
+			text, sizeof(text),
+			"POST http://127.0.0.1:%u/ HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n%s\r\n\r\n%s",
+			origin.port, origin.port, row->head, row->first);
+		puts_to(fd, text);
+		for (int i = 0; i < WAIT_MS && !origin_saw("hello"); i++)
+			(void)usleep(1000);
+		assert_true(origin_saw("hello"));
+		if (row->status == 0)
+			cut(fd);
+		else if (row->then)
+			puts_to(fd, row->then);
+		else
+			(void)shutdown(fd, SHUT_WR);
+		if (row->status)
+			assert_int_equal(get_head(fd, text, sizeof(text)), row->status);
+		(void)close(fd);
+		(void)host_event(&host, row->status ? KODA_EGRESS_BAD_REQUEST : KODA_EGRESS_RESET);
+		for (int i = 0; i < WAIT_MS && !ended_with; i++)
+			(void)usleep(1000);
+		assert_int_equal(ended_with, -1);
+		assert_false(origin_saw("world") || origin_saw("0\r\n\r\n") || origin_saw("a=b"));
+	}
+	host_stop(&host);
+	server_stop(&origin);
+}
+
+/* A request is reported even if the client resets during the response. */
 static void test_none_hidden(void **state)
 {
 	struct koda_egress_message event;
@@ -164,7 +233,7 @@ static void test_none_hidden(void **state)
 		assert_string_equal(event.path, "/");
 		assert_int_equal(event.status, 200);
 	}
-	assert_false(host_hears(&host, 100));
+	assert_false(host_has_message(&host, 100));
 	host_stop(&host);
 	server_stop(&origin);
 }
@@ -172,9 +241,8 @@ static void test_none_hidden(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut_response),
-		cmocka_unit_test(test_client_gone),
-		cmocka_unit_test(test_gone_after_hello),
+		cmocka_unit_test(test_cut_response), cmocka_unit_test(test_cut_request),
+		cmocka_unit_test(test_client_gone),  cmocka_unit_test(test_gone_after_hello),
 		cmocka_unit_test(test_none_hidden),
 	};
 

@@ -68,7 +68,7 @@ static void test_heads(void **state)
 	(void)state;
 	host_start(&host, any_port, NULL);
 	is_cut_off(&host, "", 0, false, 0);
-	assert_false(host_hears(&host, 100)); /* who never said anything is not worth an event */
+	assert_false(host_has_message(&host, 100)); /* a client that sent nothing causes no event */
 	for (int trickles = 0; trickles < 2; trickles++) {
 		is_cut_off(&host, connect, sizeof(connect) - 1, trickles, 408);
 		(void)host_event(&host, KODA_EGRESS_CLIENT_TIMEOUT);
@@ -167,13 +167,13 @@ static void test_ask(void **state)
 	host_start_bare(&host, NULL);
 	port = host_add(&host, 1, KODA_EGRESS_CAN_ASK, "\"allowed_domains\":[\"a.example\"]");
 	fd = dial_local(port);
-	puts_to(fd, "CONNECT 192.0.2.1:443 HTTP/1.1\r\nHost: 192.0.2.1:443\r\n\r\n");
+	puts_to(fd, "CONNECT 192.88.1.1:443 HTTP/1.1\r\nHost: 192.88.1.1:443\r\n\r\n");
 	answer.question = host_expect(&host, KODA_EGRESS_ASK).question;
 	assert_int_equal(get_head(fd, head, sizeof(head)), 403);
 	(void)host_event(&host, KODA_EGRESS_ASK_DENIED);
 	/* Too late for this one, and for any other. */
 	host_send(&host, &answer, NULL, 0);
-	assert_false(host_hears(&host, 100));
+	assert_false(host_has_message(&host, 100));
 	(void)close(fd);
 	host_stop(&host);
 }
@@ -189,15 +189,82 @@ static void test_idle_tunnel(void **state)
 	idle = tunnel_to(host.port, "127.0.0.1", echo.port);
 	busy = tunnel_to(host.port, "127.0.0.1", mute.port);
 	/* One direction is enough to stay alive. */
-	for (int i = 0; i < WAIT_MS / 100 && !host_hears(&host, 100); i++)
+	for (int i = 0; i < WAIT_MS / 100 && !host_has_message(&host, 100); i++)
 		puts_to(busy, "still here");
 	assert_int_equal(host_event(&host, KODA_EGRESS_IDLE).port, echo.port);
 	get_end(idle);
 	puts_to(busy, "still here");
-	assert_false(host_hears(&host, 100));
+	assert_false(host_has_message(&host, 100));
 	(void)close(idle);
 	(void)close(busy);
 	assert_int_equal(host_next(&host).port, mute.port);
+	host_stop(&host);
+}
+
+/* A tunnel whose bytes pass is left alone for longer than anything else that is idle; and then it
+ * ends, too. */
+static void test_idle_open_tunnel(void **state)
+{
+	struct host host;
+	char text[64];
+	int quiet;
+	int open;
+
+	(void)state;
+	host_start(&host, any_port, NULL);
+	open = tunnel_to(host.port, "127.0.0.1", echo.port);
+	puts_to(open, "hello\n");
+	get(open, text, 6);
+	quiet = tunnel_to(host.port, "127.0.0.1", mute.port);
+	assert_int_equal(host_event(&host, KODA_EGRESS_IDLE).port, mute.port);
+	echo_once(open);
+	get_end(open);
+	assert_int_equal(host_event(&host, KODA_EGRESS_IDLE).port, echo.port);
+	(void)close(open);
+	(void)close(quiet);
+	host_stop(&host);
+}
+
+/* Which timer the kernel has set for a connection of this machine, from /proc/net/tcp: 2 is that of
+ * keep-alive. -1: no such connection. */
+static int timer_of(uint16_t local, uint16_t remote)
+{
+	FILE *file = fopen("/proc/net/tcp", "re");
+	unsigned int from, to, state, timer;
+	char line[256];
+	int found = -1;
+
+	assert_non_null(file);
+	while (found < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%*u: %*x:%x %*x:%x %x %*x:%*x %x:", &from, &to, &state, &timer) ==
+			    4 &&
+		    state == 1 && (local == 0 || from == local) && (remote == 0 || to == remote))
+			found = (int)timer;
+	(void)fclose(file);
+	return found;
+}
+
+/* The kernel looks after both sides of an idle tunnel, so that a peer that is gone is found. */
+static void test_keep_alive(void **state)
+{
+	struct host host;
+	char text[64];
+	int fd;
+
+	(void)state;
+	host_start(&host, any_port, NULL);
+	fd = tunnel_to(host.port, "127.0.0.1", echo.port);
+	puts_to(fd, "hello\n");
+	get(fd, text, 6);
+	/* What was sent is acknowledged first, which has a timer of its own. */
+	for (int i = 0; i < WAIT_MS && (timer_of(host.port, 0) != 2 || timer_of(0, echo.port) != 2);
+	     i++)
+		(void)usleep(1000);
+	assert_int_equal(timer_of(host.port, 0), 2);
+	assert_int_equal(timer_of(0, echo.port), 2);
+	/* The twin: our own end has none. */
+	assert_int_equal(timer_of(0, host.port), 0);
+	(void)close(fd);
 	host_stop(&host);
 }
 
@@ -228,7 +295,7 @@ static void test_idle_http(void **state)
 	host_stop(&host);
 }
 
-/* Who does not close after the last answer is closed. */
+/* A client that does not close after the final answer is closed. */
 static void test_linger(void **state)
 {
 	struct host host;
@@ -299,10 +366,16 @@ static void test_handshake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heads),     cmocka_unit_test(test_greeting),
-		cmocka_unit_test(test_connect),   cmocka_unit_test(test_upstream),
-		cmocka_unit_test(test_ask),       cmocka_unit_test(test_idle_tunnel),
-		cmocka_unit_test(test_idle_http), cmocka_unit_test(test_linger),
+		cmocka_unit_test(test_heads),
+		cmocka_unit_test(test_greeting),
+		cmocka_unit_test(test_connect),
+		cmocka_unit_test(test_upstream),
+		cmocka_unit_test(test_ask),
+		cmocka_unit_test(test_idle_tunnel),
+		cmocka_unit_test(test_idle_open_tunnel),
+		cmocka_unit_test(test_keep_alive),
+		cmocka_unit_test(test_idle_http),
+		cmocka_unit_test(test_linger),
 		cmocka_unit_test(test_handshake),
 	};
 

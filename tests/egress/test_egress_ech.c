@@ -65,7 +65,7 @@ static void test_tunnel(void **state)
 	assert_int_equal(get_all(fd, back, sizeof(back), true), 7); /* an alert */
 	(void)host_event(&host, KODA_EGRESS_ECH);
 	(void)close(fd);
-	/* The twin; this is what OpenSSL and those who use it send. */
+	/* The twin, as OpenSSL sends it. */
 	fd = tunnel_to(host.port, "localhost", echo.port);
 	len = real_hello(false, hello, sizeof(hello));
 	put(fd, hello, len);
@@ -157,7 +157,7 @@ static void second(uint16_t port, struct host *host, uint16_t server, const void
 	} else {
 		put(fd, text, first);
 	}
-	/* Who does not wait for the question is refused before it sees it. */
+	/* A client that does not wait for HelloRetryRequest is refused before it gets one. */
 	if (!at_once || reason == KODA_EGRESS_OK) {
 		if (way == ASKS_AFTER_WARNING)
 			get(fd, answer, sizeof(warning));

@@ -169,7 +169,7 @@ static void test_other_host(void **state)
 	host_stop(&host);
 }
 
-/* Also later on the same connection. */
+/* Also later on that connection. */
 static void test_second_request(void **state)
 {
 	struct host host;
@@ -214,7 +214,7 @@ static void test_upgrade(void **state)
 	host_stop(&host);
 }
 
-/* To nothing but that: what is inside would be nobody's business. */
+/* Only to WebSocket: other protocols would pass unchecked. */
 static void test_other_upgrades(void **state)
 {
 	static const char *const protocols[] = { "TLS/1.2", "h2c", "websocket, TLS/1.0",
@@ -288,7 +288,7 @@ static void test_mitm(void **state)
 	host_stop(&host);
 }
 
-/* Who sends a letter and waits for what becomes of it gets that, and no request out of it. */
+/* A client that sends byte by byte gets answers, but cannot assemble a request. */
 static void test_letters(void **state)
 {
 	struct host host;
@@ -340,6 +340,49 @@ static void test_long_line(void **state)
 	host_stop(&host);
 }
 
+/* T-70. A first line of odd bytes that is longer than the proxy keeps, and becomes a request after
+ * all. Nothing that ends a line may have reached the server. */
+static void test_odd_line(void **state)
+{
+	static const char rest[] = " / HTTP/1.1\r\nHost: other.test\r\n\r\n";
+	static char line[40000];
+	struct host host;
+	char answer[512];
+	int fd;
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	memset(line, '{', sizeof(line));
+	for (int pieces = 0; pieces < 2; pieces++) {
+		origin_forget();
+		fd = tunnel_to(host.port, "localhost", web.port);
+		put(fd, line, sizeof(line));
+		for (size_t i = 0; pieces && i < 5; i++) {
+			(void)send(fd, rest + i, 1, MSG_NOSIGNAL);
+			(void)usleep(1000);
+		}
+		(void)send(fd, rest + (pieces ? 5 : 0), strlen(rest) - (pieces ? 5 : 0),
+			   MSG_NOSIGNAL);
+		(void)get_all(fd, answer, sizeof(answer), true);
+		(void)close(fd);
+		(void)host_event(&host, KODA_EGRESS_BAD_REQUEST);
+		assert_false(origin_saw("\r"));
+		assert_false(origin_saw("other.test"));
+	}
+	/* The twin: bytes that never become a request, in both directions at once. */
+	fd = tunnel_to(host.port, "localhost", echo.port);
+	for (size_t i = 0; i < 100; i++) {
+		put(fd, line, sizeof(line));
+		get(fd, line, sizeof(line));
+	}
+	puts_to(fd, "\nGET / HTTP/1.1\r\n");
+	get(fd, answer, 17);
+	assert_memory_equal(answer, "\nGET / HTTP/1.1\r\n", 17);
+	(void)close(fd);
+	assert_int_equal(host_event(&host, KODA_EGRESS_OK).bytes_up, 100 * sizeof(line) + 17);
+	host_stop(&host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,7 +390,7 @@ int main(void)
 		cmocka_unit_test(test_second_request),  cmocka_unit_test(test_upgrade),
 		cmocka_unit_test(test_other_protocols), cmocka_unit_test(test_mitm),
 		cmocka_unit_test(test_other_upgrades),  cmocka_unit_test(test_long_line),
-		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_letters),         cmocka_unit_test(test_odd_line),
 	};
 
 	return cmocka_run_group_tests(tests, start_servers, stop_servers);

@@ -142,7 +142,7 @@ static void test_kept_is_decided_again(void **state)
 	assert_non_null(strstr(text, "X-Koda-Reason: not_listed"));
 	(void)host_event(&host, KODA_EGRESS_NOT_LISTED);
 	(void)close(fd);
-	/* And so is one to the same place when the rules have changed. */
+	/* A request to that host is decided anew after the rules have changed. */
 	fd = dial_local(host.port);
 	send_get(fd, "127.0.0.1", web.port, "/");
 	assert_int_equal(get_response(fd, text, sizeof(text)), 200);
@@ -205,7 +205,7 @@ static void test_smuggling(void **state)
 	host_stop(&host);
 }
 
-/* The same two requests, cut at every byte. */
+/* Two requests, cut at every byte. */
 static void test_split_anywhere(void **state)
 {
 	const int on = 1;
@@ -292,7 +292,7 @@ static void test_big_body(void **state)
 	host_stop(&host);
 }
 
-/* A CONNECT may follow on the same connection. */
+/* A CONNECT may follow on a kept connection. */
 static void test_connect_after_get(void **state)
 {
 	struct host host;

@@ -13,7 +13,7 @@
 
 static uint64_t total;
 
-/* A stream that nobody guesses by chance, and the sum of what was seen of it. */
+/* A pseudo-random stream, and a checksum of what was received of it. */
 struct stream {
 	uint64_t state;
 	uint64_t sum;

@@ -39,8 +39,8 @@ static void test_many(void **state)
 			echo_once(fds[i]);
 	for (int i = 0; i < MANY; i++)
 		(void)close(fds[i]);
-	/* Nobody read the events meanwhile, so some are only counted. */
-	while (host_hears(&host, 500))
+	/* The test did not read events meanwhile, so some were dropped and counted. */
+	while (host_has_message(&host, 500))
 		told += 1 + host_event(&host, KODA_EGRESS_OK).dropped;
 	(void)close(tunnel_to(host.port, "127.0.0.1", echo.port));
 	told += host_event(&host, KODA_EGRESS_OK).dropped;
@@ -53,7 +53,7 @@ static int fill_up(struct host *host, int *fds, int max)
 {
 	for (int i = 0; i < max; i++) {
 		fds[i] = dial_local(host->port);
-		if (host_hears(host, 20)) {
+		if (host_has_message(host, 20)) {
 			assert_string_equal(host_event(host, KODA_EGRESS_LIMIT).text,
 					    "no descriptors are left");
 			return i + 1;
@@ -84,7 +84,7 @@ static void test_no_descriptors(void **state)
 	count = fill_up(&host, fds, 100);
 	get_end(fds[count - 1]); /* turned away */
 	echo_once(alive);
-	/* Whoever comes now waits, or is told; it must not be forgotten. */
+	/* A client that connects now waits or is closed; it must not be forgotten. */
 	waiting = dial_local(host.port);
 	puts_to(waiting, "CONNECT nowhere.example:1 HTTP/1.1\r\nHost: nowhere.example:1\r\n\r\n");
 	for (int i = 0; i < count; i++)

@@ -44,6 +44,28 @@ static bool goes_through(uint16_t port)
 	return have == len && memcmp(hello, back, len) == 0;
 }
 
+/* Events of a connection to an address tell the name, too: of one that went through, and of one
+ * that was refused for it. */
+static void test_events(void **state)
+{
+	struct koda_egress_message event;
+	struct host host;
+
+	(void)state;
+	host_start(&host, both(), NULL);
+	assert_true(goes_through(host.port));
+	event = host_event(&host, KODA_EGRESS_OK);
+	assert_string_equal(event.host, "127.0.0.1");
+	assert_string_equal(event.tls_name, "localhost");
+	host_rules(&host, 1, allow_one("127.0.0.1", echo.port));
+	(void)host_expect(&host, KODA_EGRESS_RULED);
+	assert_false(goes_through(host.port));
+	event = host_event(&host, KODA_EGRESS_SNI_MISMATCH);
+	assert_string_equal(event.host, "127.0.0.1");
+	assert_string_equal(event.tls_name, "localhost");
+	host_stop(&host);
+}
+
 /* New rules that speak of the name alone. */
 static void test_rules(void **state)
 {
@@ -141,9 +163,8 @@ static void test_opaque(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_socket_map),
-		cmocka_unit_test(test_socket_map_later),
+		cmocka_unit_test(test_events),     cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_socket_map), cmocka_unit_test(test_socket_map_later),
 		cmocka_unit_test(test_opaque),
 	};
 

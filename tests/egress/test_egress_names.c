@@ -4,17 +4,11 @@
  * name that leads to this machine or to a denied address is not connected to, whatever else it
  * leads to. T-83. In a network of our own there is a name server too, which never answers.
  */
-#include "host.h"
+#include "names.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,85 +16,13 @@ static const char hosts[] = "127.0.0.1 localhost\n"
 			    "127.0.0.1 inside.test\n"
 			    "10.1.2.3 private.test\n"
 			    "169.254.169.254 metadata.test\n"
-			    "127.0.0.9 two.test\n"
 			    "127.0.0.1 two.test\n"
+			    "127.0.0.9 two.test\n"
 			    "::1 both.test\n"
 			    "127.0.0.1 both.test\n"
 			    "127.0.0.1 deep.wild.test\n";
 
-static bool isolated;
 static int silent = -1; /* the name server */
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return ok;
-}
-
-static bool map_user(void)
-{
-	char text[64];
-	uid_t uid = getuid();
-	gid_t gid = getgid();
-
-	if (uid == 0)
-		return unshare(CLONE_NEWNS | CLONE_NEWNET) == 0;
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET) < 0)
-		return false;
-	(void)snprintf(text, sizeof(text), "%u %u 1", uid, uid);
-	if (!write_file("/proc/self/setgroups", "deny") || !write_file("/proc/self/uid_map", text))
-		return false;
-	(void)snprintf(text, sizeof(text), "%u %u 1", gid, gid);
-	return write_file("/proc/self/gid_map", text);
-}
-
-static bool start_silent(void)
-{
-	const struct sockaddr_in at = { .sin_family = AF_INET,
-					.sin_port = htons(53),
-					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-
-	silent = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return silent >= 0 && ioctl(silent, SIOCSIFFLAGS, &loopback) == 0 &&
-	       bind(silent, (const struct sockaddr *)&at, sizeof(at)) == 0;
-}
-
-/* Before there are threads. */
-static bool isolate(void)
-{
-	char dir[] = "/tmp/koda-names-XXXXXX";
-	char path[64];
-	bool ok;
-
-	if (!map_user() || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || !mkdtemp(dir))
-		return false;
-	ok = mount("none", dir, "tmpfs", 0, NULL) == 0;
-	(void)snprintf(path, sizeof(path), "%s/hosts", dir);
-	ok = ok && write_file(path, hosts) && mount(path, "/etc/hosts", NULL, MS_BIND, NULL) == 0;
-	(void)snprintf(path, sizeof(path), "%s/nsswitch.conf", dir);
-	ok = ok && write_file(path, "hosts: files dns\n") &&
-	     mount(path, "/etc/nsswitch.conf", NULL, MS_BIND, NULL) == 0;
-	(void)snprintf(path, sizeof(path), "%s/resolv.conf", dir);
-	ok = ok && write_file(path, "nameserver 127.0.0.1\noptions timeout:4 attempts:1\n") &&
-	     mount(path, "/etc/resolv.conf", NULL, MS_BIND, NULL) == 0 && start_silent();
-	(void)umount2(dir, MNT_DETACH);
-	(void)rmdir(dir);
-	return ok;
-}
-
-static void need_isolation(void)
-{
-	if (isolated)
-		return;
-	if (getenv("KODA_TEST_MUST_RUN"))
-		fail_msg("no mount namespace");
-	skip();
-}
 
 static void expect(struct host *host, const char *name, int status, enum koda_egress_reason reason,
 		   const char *address)
@@ -125,7 +47,7 @@ static void test_guard(void **state)
 	struct host host;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "", NULL);
 	expect(&host, "inside.test", 403, KODA_EGRESS_ADDRESS_GUARD, "127.0.0.1");
 	expect(&host, "private.test", 403, KODA_EGRESS_ADDRESS_GUARD, "10.1.2.3");
@@ -140,13 +62,38 @@ static void test_guard(void **state)
 	host_stop(&host);
 }
 
+/* Nor does a person's yes to a name lift the guard of what it leads to. */
+static void test_asked(void **state)
+{
+	struct koda_egress_message yes = { .kind = KODA_EGRESS_ANSWER,
+					   .id = 1,
+					   .verdict = KODA_EGRESS_ALLOW };
+	struct host host;
+	uint16_t port;
+	char text[512];
+	int fd;
+
+	(void)state;
+	names_need();
+	host_start_bare(&host, NULL);
+	port = host_add(&host, 1, KODA_EGRESS_CAN_ASK, "\"allowed_domains\":[\"a.example\"]");
+	fd = dial_local(port);
+	puts_to(fd, "CONNECT private.test:443 HTTP/1.1\r\nHost: private.test:443\r\n\r\n");
+	yes.question = host_expect(&host, KODA_EGRESS_ASK).question;
+	host_send(&host, &yes, NULL, 0);
+	assert_int_equal(get_head(fd, text, sizeof(text)), 403);
+	(void)close(fd);
+	assert_string_equal(host_event(&host, KODA_EGRESS_ADDRESS_GUARD).address, "10.1.2.3");
+	host_stop(&host);
+}
+
 /* A pattern for names is no permission for this machine. */
 static void test_wildcard(void **state)
 {
 	struct host host;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "\"allowed_domains\":[\"*.wild.test\"]", NULL);
 	expect(&host, "deep.wild.test", 403, KODA_EGRESS_ADDRESS_GUARD, "127.0.0.1");
 	host_rules(&host, 1, "\"allowed_domains\":[\"*.wild.test\",\"deep.wild.test\"]");
@@ -161,7 +108,7 @@ static void test_two_answers(void **state)
 	struct host host;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "\"allowed_domains\":[\"two.test\"],\"denied_domains\":[\"127.0.0.9\"]",
 		   NULL);
 	expect(&host, "two.test", 200, KODA_EGRESS_OK, "127.0.0.1");
@@ -173,20 +120,20 @@ static void test_two_answers(void **state)
 	host_stop(&host);
 }
 
-/* Nobody listens at the first address; the second is tried. */
+/* The first address has no listener; the second is tried. */
 static void test_fallback(void **state)
 {
 	struct host host;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "\"allowed_domains\":[\"both.test\",\"two.test\"]", NULL);
 	expect(&host, "both.test", 200, KODA_EGRESS_OK, "127.0.0.1");
 	expect(&host, "two.test", 200, KODA_EGRESS_OK, "127.0.0.1");
 	host_stop(&host);
 }
 
-/* Many names at once, some of them the same. */
+/* Many names at once, some of them repeated. */
 static void test_many_lookups(void **state)
 {
 	int fds[100];
@@ -194,7 +141,7 @@ static void test_many_lookups(void **state)
 	char text[512];
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "\"allowed_domains\":[\"inside.test\",\"localhost\"]", NULL);
 	for (int i = 0; i < 100; i++) {
 		const char *name = i % 2 ? "inside.test" : "localhost";
@@ -256,7 +203,7 @@ static void test_rules_meanwhile(void **state)
 	int full;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	full = listen_at("127.0.0.9", &port, 16);
 	server_start_on(&second, full, port, serve_echo);
 	full = listen_at("127.0.0.1", &port, 0);
@@ -296,35 +243,40 @@ static bool is_answered(int fd)
 	return poll(&polled, 1, 0) != 0;
 }
 
-/* Names that nobody answers for: whoever asks for many holds up itself, and no other. */
+#define ASKERS                                                                                     \
+	12 /* sandboxes that ask for names which nobody answers for, each for ASKED of them */
+#define ASKED 10
+
+/* A sandbox with many such names delays itself, and no other. */
 static void test_slow_lookups(void **state)
 {
-	int fds[3][10];
+	static int fds[ASKERS][ASKED];
 	struct host host;
 	char text[512];
 	int asked = 0;
 
 	(void)state;
-	need_isolation();
+	names_need();
 	host_start(&host, "\"allowed_domains\":[\"inside.test\"]", NULL);
-	for (uint32_t i = 0; i < 3; i++)
+	for (uint32_t i = 0; i < ASKERS; i++)
 		ask_slow(host_add(&host, i + 2, 0, "\"allowed_domains\":[\"*.slow.test\"]"), fds[i],
-			 10);
-	/* They are being asked for, each by its own thread. */
-	for (int i = 0; i < WAIT_MS / 10 && asked < 8 + 4 + 2; i++) {
+			 ASKED);
+	/* They are being asked for, each by its own thread: 8 for each of the first two, and one
+	 * for each of the others. */
+	for (int i = 0; i < WAIT_MS / 10 && asked < 16 + ASKERS - 2; i++) {
 		(void)usleep(10000);
 		while (recv(silent, text, sizeof(text), 0) > 0)
 			asked++;
 	}
-	assert_true(asked >= 8 + 4 + 2);
+	assert_true(asked >= 16 + ASKERS - 2);
 	expect(&host, "inside.test", 200, KODA_EGRESS_OK, "127.0.0.1");
 	/* It has waited for none of them. */
-	for (size_t i = 0; i < 3; i++)
-		for (size_t n = 0; n < 10; n++)
+	for (size_t i = 0; i < ASKERS; i++)
+		for (size_t n = 0; n < ASKED; n++)
 			assert_false(is_answered(fds[i][n]));
 	/* And all of them come to their end. */
-	for (size_t i = 0; i < 3; i++)
-		for (size_t n = 0; n < 10; n++) {
+	for (size_t i = 0; i < ASKERS; i++)
+		for (size_t n = 0; n < ASKED; n++) {
 			int status = get_head(fds[i][n], text, sizeof(text));
 
 			assert_true(status == 502 || status == 504);
@@ -336,12 +288,14 @@ static void test_slow_lookups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guard),           cmocka_unit_test(test_wildcard),
-		cmocka_unit_test(test_two_answers),     cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_rules_meanwhile), cmocka_unit_test(test_many_lookups),
-		cmocka_unit_test(test_slow_lookups),
+		cmocka_unit_test(test_asked),        cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_wildcard),     cmocka_unit_test(test_two_answers),
+		cmocka_unit_test(test_fallback),     cmocka_unit_test(test_rules_meanwhile),
+		cmocka_unit_test(test_many_lookups), cmocka_unit_test(test_slow_lookups),
 	};
 
-	isolated = isolate();
+	names_isolated =
+		names_isolate(hosts, "nameserver 127.0.0.1\noptions timeout:4 attempts:1\n") &&
+		names_listen(&silent);
 	return cmocka_run_group_tests(tests, start_echo, stop_echo);
 }

@@ -53,7 +53,7 @@ static void test_not_listed(void **state)
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
 	expect_refused(&host, "example.com:443", 403, KODA_EGRESS_NOT_LISTED,
 		       "X-Koda-Reason: not_listed");
-	/* Another port of the same address. */
+	/* Another port of that address. */
 	(void)snprintf(target, sizeof(target), "127.0.0.1:%u", echo.port == 9 ? 10U : 9U);
 	expect_refused(&host, target, 403, KODA_EGRESS_NOT_LISTED, "X-Koda-Reason: not_listed");
 	expect_allowed(&host, "127.0.0.1", echo.port);
@@ -72,7 +72,7 @@ static void test_denied(void **state)
 	host_start(&host, net, NULL);
 	(void)snprintf(target, sizeof(target), "127.0.0.2:%u", echo.port);
 	expect_refused(&host, target, 403, KODA_EGRESS_RULE_DENIED, "X-Koda-Rule: 127.0.0.2");
-	/* The same address, spelt as IPv6. */
+	/* That address, spelt as IPv6. */
 	(void)snprintf(target, sizeof(target), "[::ffff:127.0.0.2]:%u", echo.port);
 	expect_refused(&host, target, 403, KODA_EGRESS_RULE_DENIED, "X-Koda-Rule: 127.0.0.2");
 	expect_allowed(&host, "127.0.0.1", echo.port);

@@ -8,9 +8,12 @@
 
 #include "../lib/child.h"
 #include "../lib/scratch.h"
+#include "run/proxy/listener.h"
+#include "run/sandbox.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 static struct server one;
 static struct server two;
@@ -42,7 +45,7 @@ static void test_apart(void **state)
 	int before = koda_count_fds();
 
 	agent_start(&a, *state, agent_policy(one.port, 0), false);
-	assert_int_equal(count_proxies(&pid), 0); /* nobody has connected */
+	assert_int_equal(count_proxies(&pid), 0); /* no command has connected */
 	agent_start(&b, *state, agent_policy(two.port, 0), false);
 	assert_string_equal(agent_do_port(&a, "hold", one.port), allowed);
 	assert_string_equal(agent_do_port(&b, "hold", two.port), allowed);
@@ -159,12 +162,12 @@ static void test_no_network(void **state)
 	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1, &err), err);
 	agent_start(&agent, *state, policy, false);
 	set_network(&agent, agent_policy(one.port, 0), KODA_E_INVALID);
-	assert_int_equal(koda_sandbox_answer(agent.sandbox, 1, true, &err), KODA_E_INVALID);
+	assert_int_equal(koda_sandbox_reply(agent.sandbox, 1, true, &err), KODA_E_INVALID);
 	agent_stop(&agent);
 }
 
-/* 192.0.2.1 is nobody's, and not public: yes to it meets the guard, so that no test of ours leaves
- * the machine. */
+/* 192.88.1.1 is public, so that a person is asked about it; nobody says yes, so that no test of
+ * ours leaves the machine. */
 static void test_questions(void **state)
 {
 	struct koda_question question;
@@ -176,35 +179,39 @@ static void test_questions(void **state)
 	agent_start(&a, *state, agent_policy(one.port, 0), true);
 	agent_start(&b, *state, agent_policy(two.port, 0), true);
 	assert_string_equal(agent_do_port(&b, "hold", two.port), allowed);
-	agent_say(&a, "try", "192.0.2.1:443");
+	agent_say(&a, "try", "192.88.1.1:443");
 	question = agent_question(&a, 0);
-	assert_string_equal(question.host, "192.0.2.1");
+	assert_string_equal(question.host, "192.88.1.1");
 	assert_int_equal(question.port, 443);
 	/* It is this sandbox's question, and nothing waits for its answer but the connection. */
-	assert_int_equal(koda_sandbox_answer(b.sandbox, question.id, true, &err), KODA_E_INVALID);
+	assert_int_equal(koda_sandbox_reply(b.sandbox, question.id, true, &err), KODA_E_INVALID);
 	assert_string_equal(agent_do(&b, "echo", "x"), "x");
-	KODA_ASSERT_OK(koda_sandbox_answer(a.sandbox, question.id, false, &err), err);
+	err = (struct koda_error){ 0 };
+	KODA_ASSERT_OK(koda_sandbox_reply(a.sandbox, question.id, false, &err), err);
+	/* What succeeds says nothing of failure, and the first answer is the only one. */
+	assert_int_equal(err.code, KODA_OK);
+	assert_string_equal(err.message, "");
+	assert_int_equal(koda_sandbox_reply(a.sandbox, question.id, true, &err), KODA_E_INVALID);
+	assert_non_null(strstr(err.message, "no connection waits"));
 	assert_string_equal(agent_hear(&a, line, sizeof(line)), "403 ask_denied");
-	agent_say(&a, "try", "192.0.2.1:443");
+	/* One that the guard refuses anyway is none to ask about. */
+	assert_string_equal(agent_do(&a, "try", "192.0.2.1:443"), "403 address_guard");
+	/* New rules while a question is open. */
+	agent_say(&a, "try", "192.88.1.2:443");
 	question = agent_question(&a, 1);
-	KODA_ASSERT_OK(koda_sandbox_answer(a.sandbox, question.id, true, &err), err);
-	assert_string_equal(agent_hear(&a, line, sizeof(line)), "403 address_guard");
-	/* New rules while somebody thinks. */
-	agent_say(&a, "try", "192.0.2.2:443");
-	question = agent_question(&a, 2);
 	{
 		struct koda_policy *policy = agent_policy(one.port, 0);
 
 		KODA_ASSERT_OK(
-			koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "192.0.2.2", 9, &err),
+			koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "192.88.1.2", 10, &err),
 			err);
 		set_network(&a, policy, KODA_OK);
 	}
-	KODA_ASSERT_OK(koda_sandbox_answer(a.sandbox, question.id, true, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_reply(a.sandbox, question.id, true, &err), err);
 	assert_string_equal(agent_hear(&a, line, sizeof(line)), "403 rule_denied");
 	assert_int_equal(b.questions, 0);
 	agent_end(&a);
-	assert_int_equal(koda_sandbox_answer(a.sandbox, question.id, true, &err), KODA_E_INVALID);
+	assert_int_equal(koda_sandbox_reply(a.sandbox, question.id, true, &err), KODA_E_INVALID);
 	agent_restart(&a);
 	agent_stop(&a);
 	agent_stop(&b);
@@ -220,17 +227,17 @@ static void test_stale_answer(void **state)
 	char line[300];
 
 	agent_start(&agent, *state, agent_policy(one.port, 0), true);
-	agent_say(&agent, "try", "192.0.2.1:443");
+	agent_say(&agent, "try", "192.88.1.1:443");
 	question = agent_question(&agent, 0);
 	assert_int_equal(count_proxies(&pid), 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	agent_await(&agent, "proxy_failed");
 	assert_string_equal(agent_hear(&agent, line, sizeof(line)), "refused ");
-	agent_say(&agent, "try", "192.0.2.1:444");
+	agent_say(&agent, "try", "192.88.1.1:444");
 	(void)agent_question(&agent, 1);
-	assert_int_equal(koda_sandbox_answer(agent.sandbox, question.id, true, &err),
+	assert_int_equal(koda_sandbox_reply(agent.sandbox, question.id, true, &err),
 			 KODA_E_INVALID);
-	KODA_ASSERT_OK(koda_sandbox_answer(agent.sandbox, agent.question.id, false, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_reply(agent.sandbox, agent.question.id, false, &err), err);
 	assert_string_equal(agent_hear(&agent, line, sizeof(line)), "403 ask_denied");
 	agent_stop(&agent);
 }
@@ -240,6 +247,8 @@ static void test_stale_answer(void **state)
 static void test_stopped(void **state)
 {
 	const unsigned int many = 2000; /* more than the socket holds */
+	const struct koda_egress_message none = { .magic = KODA_EGRESS_MAGIC,
+						  .kind = KODA_EGRESS_ANSWER };
 	struct koda_question question;
 	struct koda_error err = { 0 };
 	struct agent a;
@@ -251,15 +260,15 @@ static void test_stopped(void **state)
 	agent_start(&a, *state, agent_policy(one.port, 0), true);
 	agent_start(&b, *state, agent_policy(two.port, 0), false);
 	assert_string_equal(agent_do_port(&b, "hold", two.port), allowed);
-	agent_say(&a, "try", "192.0.2.1:443");
+	agent_say(&a, "try", "192.88.1.1:443");
 	question = agent_question(&a, 0);
 	assert_int_equal(count_proxies(&pid), 1);
 	assert_int_equal(kill(pid, SIGSTOP), 0);
 	/* Not the answer that it waits for. */
-	while (i < many &&
-	       koda_sandbox_answer(a.sandbox, question.id ^ 0x10000, true, &err) == KODA_OK)
+	while (i < many && send(a.sandbox->net.proxy->control, &none, sizeof(none), 0) > 0)
 		i++;
 	assert_true(i > 0 && i < many);
+	assert_int_equal(koda_sandbox_reply(a.sandbox, question.id, true, &err), KODA_E_SYS);
 	assert_int_equal(err.sys_errno, EAGAIN);
 	agent_await(&a, "proxy_failed");
 	agent_await(&b, "proxy_failed");

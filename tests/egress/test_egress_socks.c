@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-80. SOCKS5: names and addresses under the same rules, with its own replies. */
+/* T-80. SOCKS5: names and addresses under the rules, with SOCKS replies. */
 #include "host.h"
 
 #include <netinet/in.h>
@@ -88,7 +88,7 @@ static void test_allowed_and_refused(void **state)
 	len = make_request(request, 1, 4, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16, echo.port);
 	assert_int_equal(ask(host.port, request, len, NULL), 2);
 	(void)host_event(&host, KODA_EGRESS_NOT_LISTED);
-	/* Nobody listens there. */
+	/* A port without a listener. */
 	len = make_request(request, 1, 1, "\x7f\x00\x00\x01", 4, 1);
 	assert_int_equal(ask(host.port, request, len, NULL), 5);
 	(void)host_event(&host, KODA_EGRESS_CONNECT_FAILED);

@@ -105,7 +105,7 @@ static void test_pieces(void **state)
 	server_stop(&server);
 }
 
-/* With nothing left, some are told so at once; the others come to their end, and nobody hangs. */
+/* Without memory some clients are refused at once, the others are served, and none hangs. */
 static void test_nothing_left(void **state)
 {
 	static SSL *open[100];

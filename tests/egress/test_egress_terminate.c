@@ -118,7 +118,7 @@ static void test_terminated(void **state)
 	ask(ssl, request_for("/two", "localhost", server.port), "/two");
 	event = host_event(&host, KODA_EGRESS_OK);
 	assert_string_equal(event.path, "/two");
-	/* Another host on the same connection. */
+	/* Another host on that connection. */
 	ask(ssl, request_for("/three", "evil.example", server.port), "HTTP/1.1 421 ");
 	event = host_event(&host, KODA_EGRESS_MISDIRECTED);
 	assert_int_equal(event.verdict, KODA_EGRESS_DENY);
@@ -166,7 +166,7 @@ static void test_client_gone(void **state)
 	server_stop(&server);
 }
 
-/* Who does not know the authority does not believe the proxy. */
+/* A client that does not trust the CA refuses the proxy's certificate. */
 static void test_only_for_those_who_trust(void **state)
 {
 	static struct server server;
@@ -184,7 +184,7 @@ static void test_only_for_those_who_trust(void **state)
 	server_stop(&server);
 }
 
-/* Without "mitm" the same tunnel is opaque: the client sees the server's own certificate. */
+/* Without "mitm" the tunnel passes TLS: the client sees the server's certificate. */
 static void test_opaque_without_mitm(void **state)
 {
 	static struct server server;
@@ -201,6 +201,42 @@ static void test_opaque_without_mitm(void **state)
 	ask(ssl, request_for("/x", "localhost", server.port), "/x");
 	SSL_free(ssl);
 	(void)close(fd);
+	host_stop(&host);
+	server_stop(&server);
+}
+
+/* A bundle without a key is for clients to trust, if the host says so by the flag: then the tunnel
+ * is opaque, also under new rules. */
+static void test_opaque_bundle(void **state)
+{
+	static struct server server;
+	struct host host;
+	uint16_t port;
+	SSL *ssl;
+	int fd;
+
+	(void)state;
+	server_start(&server, serve_https, good);
+	host_start_bare(&host, proxy_env);
+	(void)host_send_add(&host, 1, KODA_EGRESS_TLS_PASSTHROUGH, "\"mitm\":null");
+	assert_string_equal(host_expect(&host, KODA_EGRESS_REFUSED).text,
+			    "the policy has no CA bundle");
+	(void)host_send_add(&host, 1, 0, net_for(server.port, MITM));
+	(void)host_expect(&host, KODA_EGRESS_REFUSED);
+	port = host_add(&host, 1, KODA_EGRESS_TLS_PASSTHROUGH, net_for(server.port, MITM));
+	for (int i = 0; i < 2; i++) {
+		fd = tunnel_to(port, "localhost", server.port);
+		ssl = tls_over(fd, root);
+		assert_non_null(ssl);
+		ask(ssl, request_for("/x", "localhost", server.port), "/x");
+		SSL_free(ssl);
+		(void)close(fd);
+		(void)host_event(&host, KODA_EGRESS_OK);
+		host_rules(&host, 1, net_for(server.port, MITM));
+		(void)host_expect(&host, KODA_EGRESS_RULED);
+	}
+	host_rules(&host, 1, net_for(server.port, "\"mitm\":null"));
+	(void)host_expect(&host, KODA_EGRESS_REFUSED);
 	host_stop(&host);
 	server_stop(&server);
 }
@@ -309,7 +345,7 @@ static void test_socket_map(void **state)
 	(void)close(fd);
 	(void)pthread_join(thread, NULL);
 	(void)host_next(&host);
-	/* When nobody listens there is no other way. */
+	/* Without a listener the connection fails; it is not made directly. */
 	(void)close(listener);
 	(void)unlink(at.sun_path);
 	fd = connect_through(host.port, "mapped.example:443", &status);
@@ -326,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_client_gone),
 		cmocka_unit_test(test_only_for_those_who_trust),
 		cmocka_unit_test(test_opaque_without_mitm),
+		cmocka_unit_test(test_opaque_bundle),
 		cmocka_unit_test(test_bad_origin),
 		cmocka_unit_test(test_bad_authority),
 		cmocka_unit_test(test_socket_map),

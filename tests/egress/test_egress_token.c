@@ -37,7 +37,7 @@ static void test_with_token(void **state)
 	get(fd, &byte, 1);
 	(void)close(fd);
 	(void)host_event(&host, KODA_EGRESS_OK);
-	/* A byte at a time is the same. */
+	/* A byte at a time. */
 	fd = dial_local(port);
 	for (size_t i = 0; i < strlen(TOKEN); i++)
 		put(fd, &TOKEN[i], 1);
@@ -101,7 +101,7 @@ static void test_part(void **state)
 		int other = dial_local(port);
 
 		puts_to(fd, *part);
-		/* Whoever comes later was served: so the part was looked at. */
+		/* A later client was served, so the proxy has seen the partial token. */
 		assert_int_equal(ask(other, TOKEN), 200);
 		(void)close(other);
 		(void)host_event(&host, KODA_EGRESS_OK);
@@ -123,7 +123,7 @@ static void test_orders(void **state)
 
 	(void)state;
 	host_start(&host, allow_one("127.0.0.1", echo.port), NULL);
-	/* A token that is none would let everybody in. */
+	/* An empty token would match every connection. */
 	(void)host_send_add(&host, 2, KODA_EGRESS_TOKEN, allow_one("127.0.0.1", echo.port));
 	(void)host_expect(&host, KODA_EGRESS_REFUSED);
 	/* One sandbox's token is nothing to another, which has none. */

@@ -37,7 +37,7 @@ static void test_allowed(void **state)
 	host_stop(&host);
 }
 
-/* What follows the head in the same packet belongs to the tunnel. */
+/* Bytes that follow the head in its packet belong to the tunnel. */
 static void test_early_data(void **state)
 {
 	struct host host;
@@ -58,7 +58,7 @@ static void test_early_data(void **state)
 	host_stop(&host);
 }
 
-/* The same request, cut in two at every byte. */
+/* A request, cut in two at every byte. */
 static void test_split_anywhere(void **state)
 {
 	const int on = 1;

@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/set.h"
-#include "base/str.h"
+#include "base/strv.h"
 #include "base/trie.h"
 
 #include <sys/mman.h>

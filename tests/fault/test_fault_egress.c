@@ -4,8 +4,8 @@
 #include "../lib/exhaust.h"
 
 #include "base/buf.h"
-#include "exchange.h"
-#include "upstream.h"
+#include "proto/exchange.h"
+#include "proto/upstream.h"
 
 /* More than any of them makes. */
 #define ALLOCATIONS_MAX 100
@@ -45,31 +45,32 @@ static void upstream_runs_out(void **state)
 
 struct result {
 	size_t sent[2]; /* bytes, by side */
+	char last[2];   /* the last of them */
 	bool over;
 	int status; /* as logged */
 };
 
 /* One request and its answer. No assertions inside: they would allocate. */
-static void run_exchange(struct result *result)
+static void run_exchange(struct koda_span request, struct koda_span answer, struct result *result)
 {
 	static const struct egress_route route;
-	struct egress_port port[2] = { { .in = { REQUEST, sizeof(REQUEST) - 1 }, .room = 4096 },
-				       { .room = 0 } };
+	struct egress_port port[2] = { { .in = request, .room = SIZE_MAX }, { .room = 0 } };
 	struct egress_exchange *x = egress_exchange_new(NULL, 0);
 	struct egress_output out;
 
 	for (int i = 0; x && i < 100; i++) {
 		enum egress_event event = egress_exchange_next(x, port, &out);
 
-		if (event == EGRESS_EV_SEND)
+		if (event == EGRESS_EV_SEND) {
 			result->sent[out.side] += out.bytes.len;
+			result->last[out.side] = out.bytes.ptr[out.bytes.len - 5];
+		}
 		if (event == EGRESS_EV_LOG)
 			result->status = out.record.status;
 		if (event == EGRESS_EV_WANT_ORIGIN) {
 			egress_exchange_allowed(x, false, &route);
 			port[EGRESS_ORIGIN] =
-				(struct egress_port){ .in = { ANSWER, sizeof(ANSWER) - 1 },
-						      .room = 4096 };
+				(struct egress_port){ .in = answer, .room = SIZE_MAX };
 		}
 		if (event == EGRESS_EV_CLOSE)
 			result->over = true;
@@ -91,7 +92,7 @@ static void exchange_runs_out(void **state)
 			struct result result = { .over = false };
 
 			koda_alloc_arm(n, *mode);
-			run_exchange(&result);
+			run_exchange(koda_span_of(REQUEST), koda_span_of(ANSWER), &result);
 			failed = koda_alloc_disarm();
 			assert_true(result.sent[EGRESS_ORIGIN] == 0 ||
 				    result.sent[EGRESS_ORIGIN] == sizeof(SENT) - 1);
@@ -111,11 +112,46 @@ static void exchange_runs_out(void **state)
 	}
 }
 
+/* Large chunked bodies in both directions while allocations fail: no receiver gets an end. */
+static void bodies_run_out(void **state)
+{
+	static const char chunk[] = "2000\r\n";
+	static char request[9000] = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
+				    "Transfer-Encoding: chunked\r\n\r\n";
+	static char answer[9000] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+	char *const texts[] = { request, answer };
+	bool failed = true;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *at = stpcpy(texts[i] + strlen(texts[i]), chunk);
+
+		memset(at, 'x', 0x2000);
+		(void)stpcpy(at + 0x2000, "\r\n0\r\n\r\n");
+	}
+	for (size_t n = 1; failed && n < ALLOCATIONS_MAX; n++) {
+		struct result result = { .over = false };
+		bool got[2];
+
+		koda_alloc_arm(n, KODA_ALLOC_ONCE);
+		run_exchange(koda_span_of(request), koda_span_of(answer), &result);
+		failed = koda_alloc_disarm();
+		for (int side = 0; side < 2; side++)
+			got[side] = result.sent[side] > 0x2000 && result.last[side] == '0';
+		assert_true(got[EGRESS_ORIGIN] || result.sent[EGRESS_ORIGIN] < 0x2000);
+		assert_int_equal(got[EGRESS_CLIENT], !failed);
+		assert_true(got[EGRESS_ORIGIN] || failed);
+		assert_true(n == 1 || result.over == failed);
+	}
+	assert_false(failed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(upstream_runs_out),
 		cmocka_unit_test(exchange_runs_out),
+		cmocka_unit_test(bodies_run_out),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -4,14 +4,17 @@
 #include "../lib/exhaust.h"
 
 #include "../lib/scratch.h"
-#include "base/diag.h"
-#include "run/hardlink.h"
-#include "run/site.h"
-#include "run/socket.h"
-#include "run/twin.h"
-#include "run/world.h"
+#include "base/error.h"
+#include "run/project/git_reach.h"
+#include "run/project/git_scan.h"
+#include "run/project/hardlink.h"
+#include "run/project/host_sockets.h"
+#include "run/project/mount_alias.h"
+#include "run/project/site.h"
+#include "run/project/worktree.h"
 
 #include <koda/policy.h>
+#include <koda/trust.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -62,11 +65,20 @@ static int open_git_dir(void **ret, struct koda_error *err)
 {
 	struct koda_site site = KODA_SITE_INIT;
 	int r = load_site(&site, err);
-	struct koda_strv opened = site.git_open;
+	struct koda_strv opened = site.own_git_dirs;
 
-	site.git_open = (struct koda_strv)KODA_STRV_INIT;
+	site.own_git_dirs = (struct koda_strv)KODA_STRV_INIT;
 	koda_site_clear(&site);
 	return keep(&opened, r, ret, err);
+}
+
+/* Looks, and follows what was found. */
+static int scan_all(const char *root, unsigned int depth, const struct koda_git_found *found,
+		    struct koda_error *err)
+{
+	int r = koda_git_scan(root, depth, found, err);
+
+	return r < 0 ? r : koda_git_related_follow(found, err);
 }
 
 static int scan(void **ret, struct koda_error *err)
@@ -74,8 +86,9 @@ static int scan(void **ret, struct koda_error *err)
 	struct koda_strv dirs = KODA_STRV_INIT;
 	struct koda_strv files = KODA_STRV_INIT;
 	struct koda_strv closed = KODA_STRV_INIT;
-	const struct koda_found found = { &dirs, &files, &closed, NULL };
-	int r = koda_world_scan(koda_in(dir, "root"), 3, &found, err);
+	struct koda_survey_budget budget = { 0 };
+	const struct koda_git_found found = { &dirs, &files, &closed, NULL, &budget };
+	int r = scan_all(koda_in(dir, "root"), 3, &found, err);
 
 	koda_strv_clear(&files);
 	koda_strv_clear(&closed);
@@ -96,7 +109,7 @@ static int find_names(void **ret, struct koda_error *err)
 	if (r == KODA_OK)
 		r = koda_policy_add(policy, KODA_LIST_DENY_READ, path, strlen(path), err);
 	if (r == KODA_OK)
-		r = koda_site_note_hardlinks(&site, policy, err);
+		r = koda_hardlink_note(&site, policy, err);
 	hidden = site.hidden;
 	site.hidden = (struct koda_strv)KODA_STRV_INIT;
 	koda_site_clear(&site);
@@ -109,24 +122,59 @@ static int find_twins(void **ret, struct koda_error *err)
 	static const char table[] = "20 1 8:1 / / rw - ext4 a rw\n"
 				    "21 20 8:1 /a /b rw - ext4 a rw\n"
 				    "22 20 8:1 / /c rw - ext4 a rw\n";
-	koda_auto_mounts struct koda_mounts mounts = KODA_MOUNTS_INIT;
+	koda_auto_mounts struct koda_mount_table mounts = KODA_MOUNT_TABLE_INIT;
 	struct koda_strv names = KODA_STRV_INIT;
 	int r = koda_buf_add(&mounts.text, table, strlen(table));
 
-	r = r < 0 ? koda_fail_nomem(err) : koda_mounts_parse(&mounts, err);
+	r = r < 0 ? koda_fail_nomem(err) : koda_mount_table_parse(&mounts, err);
 	if (r == KODA_OK)
-		r = koda_mounts_find(&mounts, "/a/x", &names, err);
+		r = koda_mount_table_find(&mounts, "/a/x", &names, err);
 	return keep(&names, r, ret, err);
 }
 
 static int find_sockets(void **ret, struct koda_error *err)
 {
-	const struct koda_socket_bounds bounds = KODA_SOCKET_BOUNDS;
+	const struct koda_host_sockets_bounds bounds = KODA_HOST_SOCKETS_BOUNDS;
 	struct koda_strv found = KODA_STRV_INIT;
 	bool unsure;
-	int r = koda_socket_find(koda_in(dir, "root"), &bounds, &found, NULL, &unsure, err);
+	int r = koda_host_sockets_find(koda_in(dir, "root"), &bounds, &found, NULL, &unsure, err);
 
 	return keep(&found, r, ret, err);
+}
+
+/* What must not appear, and where git's configuration leads. */
+static int find_reach(void **ret, struct koda_error *err)
+{
+	struct koda_site site = KODA_SITE_INIT;
+	struct koda_policy *policy = NULL;
+	struct koda_strv files;
+	int r = load_site(&site, err);
+
+	if (r == KODA_OK)
+		r = koda_policy_for_trust(KODA_TRUST_AUTO, site.root, &policy, err);
+	if (r == KODA_OK)
+		r = koda_strv_add(&site.git_dirs, koda_in(dir, "root/set/.git"), err);
+	if (r == KODA_OK)
+		r = koda_worktree_note(&site, policy, err);
+	if (r == KODA_OK)
+		r = koda_git_reach_note(&site, policy, err);
+	for (size_t i = 0; i < site.missing_dirs.len && r == KODA_OK; i++)
+		r = koda_strv_add(&site.git_files, site.missing_dirs.items[i], err);
+	files = site.git_files;
+	site.git_files = (struct koda_strv)KODA_STRV_INIT;
+	koda_site_clear(&site);
+	koda_policy_free(policy);
+	return keep(&files, r, ret, err);
+}
+
+static bool same_reach(const void *ret, const void *undisturbed)
+{
+	return same_list(ret, undisturbed) && koda_strv_has(ret, koda_in(dir, "root/set/hooks")) &&
+	       koda_strv_has(ret, koda_in(dir, "root/set/inc")) &&
+	       koda_strv_has(ret, koda_in(dir, "root/set/run")) &&
+	       koda_strv_has(ret, koda_in(dir, "root/set/hook")) &&
+	       koda_strv_has(ret, koda_in(dir, "root/set/sub")) &&
+	       koda_strv_has(ret, koda_in(dir, "root/set/refs"));
 }
 
 /* Others come and go. */
@@ -139,10 +187,11 @@ static bool has_ours(const void *ret, const void *undisturbed)
 
 static const struct koda_exhaust entries[] = {
 	{ "koda_site_load, a worktree", open_git_dir, same_list, release_list },
-	{ "koda_world_scan", scan, same_list, release_list },
-	{ "koda_site_note_hardlinks", find_names, same_list, release_list },
-	{ "koda_mounts_find", find_twins, same_list, release_list },
-	{ "koda_socket_find", find_sockets, has_ours, release_list },
+	{ "koda_git_scan", scan, same_list, release_list },
+	{ "koda_hardlink_note", find_names, same_list, release_list },
+	{ "koda_git_reach_note", find_reach, same_reach, release_list },
+	{ "koda_mount_table_find", find_twins, same_list, release_list },
+	{ "koda_host_sockets_find", find_sockets, has_ours, release_list },
 };
 
 static void bind_at(const char *path)
@@ -179,6 +228,15 @@ static int setup(void **state)
 	(void)koda_make_link(dir, "step", "main/worktrees");
 	(void)koda_make_file(dir, "root/.git", "gitdir: ../step/w\n");
 	(void)koda_make_file(dir, "root/secret", "x");
+	(void)koda_make_dir(dir, "root/set");
+	(void)koda_make_dir(dir, "root/set/.git");
+	(void)koda_make_dir(dir, "root/set/.git/hooks");
+	(void)koda_make_file(dir, "root/set/hook", "x");
+	(void)koda_make_link(dir, "root/set/.git/hooks/pre-push", "../../hook");
+	(void)koda_make_file(dir, "root/set/.gitmodules", "[submodule \"s\"]\npath = sub\n");
+	(void)koda_make_file(dir, "root/set/.git/config",
+			     "[core]\nhooksPath = hooks\nfsmonitor = ./run\n"
+			     "[include]\npath = ../inc\n");
 	if (link(koda_in(dir, "root/secret"), koda_in(dir, "root/sub/other")) < 0)
 		return -1;
 	bind_at("relative");

@@ -3,10 +3,11 @@
 #include "../lib/exhaust.h"
 
 #include "../lib/scratch.h"
-#include "base/diag.h"
+#include "base/error.h"
 #include "policy/policy.h"
-#include "run/authority.h"
-#include "run/site.h"
+#include "run/project/ca_bundle.h"
+#include "run/project/policy_links.h"
+#include "run/project/site.h"
 
 #include <koda/policy.h>
 
@@ -110,7 +111,8 @@ static int resolve_policy(void **ret, struct koda_error *err)
 			r = koda_policy_add(policy, *list, path, strlen(path), err);
 	}
 	if (r == KODA_OK)
-		r = koda_site_resolve_policy(&(struct koda_site){ .root = elsewhere }, policy, err);
+		r = koda_policy_links_resolve_now(&(struct koda_site){ .root = elsewhere }, policy,
+						  err);
 	if (r == KODA_OK)
 		*ret = policy;
 	else
@@ -133,7 +135,7 @@ static int note_authority(void **ret, struct koda_error *err)
 	int r = authority(&policy, err);
 
 	if (r == KODA_OK)
-		r = koda_site_note_authority(&site, policy, err);
+		r = koda_ca_bundle_note(&site, policy, err);
 	return keep(&site, r, ret, err);
 }
 
@@ -151,12 +153,12 @@ static bool hides_the_same(const void *ret, const void *undisturbed)
 static int bundle(void **ret, struct koda_error *err)
 {
 	koda_auto_policy struct koda_policy *policy = NULL;
-	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_AUTHORITY_MAX);
+	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(KODA_CA_BUNDLE_MAX);
 	char *text = NULL;
 	int r = authority(&policy, err);
 
 	if (r == KODA_OK)
-		r = koda_authority_bundle(policy, &out, err);
+		r = koda_ca_bundle_make(policy, &out, err);
 	if (r == KODA_OK && koda_buf_take(&out, &text) < 0)
 		r = koda_fail_nomem(err);
 	if (r == KODA_OK)
@@ -173,9 +175,9 @@ static const struct koda_exhaust entries[] = {
 	{ "koda_site_load", load, same_site, release_site },
 	{ "koda_site_load, here", load_here, same_site, release_site },
 	{ "koda_site_see", see, same_text, free },
-	{ "koda_site_resolve_policy", resolve_policy, same_policy, release_policy },
-	{ "koda_site_note_authority", note_authority, hides_the_same, release_site },
-	{ "koda_authority_bundle", bundle, same_text, free },
+	{ "koda_policy_links_resolve_now", resolve_policy, same_policy, release_policy },
+	{ "koda_ca_bundle_note", note_authority, hides_the_same, release_site },
+	{ "koda_ca_bundle_make", bundle, same_text, free },
 };
 
 /* The group's own state would take the place of the tests'. */

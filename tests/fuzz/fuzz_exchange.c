@@ -5,14 +5,19 @@
  * bit 3 for eof at the end. The second is the size of the pieces, the third the room. The rest is
  * what the client sends, a 0xff byte, and what each origin sends.
  *
- * Nothing goes to an origin that was not asked for; what goes there begins with a request that we
- * can read ourselves and that is for the host that was allowed; the exchange always comes to rest.
+ * Nothing goes to an origin that was not asked for; what goes there is one request, that we can
+ * read ourselves and that is for the host that was allowed, with a body that a second reader ends
+ * where we do, and nothing behind it before the next was allowed; the exchange always comes to
+ * rest.
  */
 #include "target.h"
 
-#include "exchange.h"
+#include "../lib/body_oracle.h"
+
+#include "proto/exchange.h"
 
 #define TURNS_MAX 1000000
+#define SENT_MAX  ((size_t)1 << 24)
 
 struct play {
 	struct egress_exchange *x;
@@ -26,10 +31,23 @@ struct play {
 	bool closes;
 	bool connected;
 	bool head_due; /* the next bytes for the origin begin a request */
+	bool raw;
 	struct koda_host allowed;
 	char where[EGRESS_AUTHORITY_MAX];
-	struct koda_buf sent; /* to the origin since the request was allowed, while head_due */
+	struct koda_buf sent; /* to the origin since the request was allowed */
 };
+
+/* What an origin has got since a request was allowed is that request, or with part a part of it. */
+static void check_request(struct play *p, bool part)
+{
+	static struct oracle_message message;
+
+	if (p->raw || p->sent.len == 0)
+		return;
+	oracle_message(p->sent.ptr, p->sent.len, &message);
+	CHECK(message.body.is != ORACLE_BAD);
+	CHECK(message.used == p->sent.len || (part && message.used == 0));
+}
 
 static void ask(struct play *p, const struct egress_request *request)
 {
@@ -40,12 +58,13 @@ static void ask(struct play *p, const struct egress_request *request)
 
 	CHECK(request->host && request->port && request->method.len);
 	CHECK(!request->path.len || !memchr(request->path.ptr, '?', request->path.len));
-	(void)egress_head_authority(request->host, request->port, where);
+	(void)egress_http_write_authority(request->host, request->port, where);
 	if (p->refuse && strcmp(request->host->name, "x.example") == 0) {
 		egress_exchange_refused(p->x, &no);
 		return;
 	}
 	reused = p->connected && !request->retry && strcmp(where, p->where) == 0;
+	check_request(p, !reused);
 	if (!reused) {
 		p->port[EGRESS_ORIGIN] = (struct egress_port){ .room = p->room };
 		p->at[EGRESS_ORIGIN] = 0;
@@ -67,15 +86,15 @@ static void check_sent(struct play *p, struct koda_span bytes)
 	size_t len = 0;
 
 	CHECK(p->connected);
+	CHECK(koda_buf_add(&p->sent, bytes.ptr, bytes.len) == KODA_OK);
 	if (!p->head_due)
 		return;
-	CHECK(koda_buf_add(&p->sent, bytes.ptr, bytes.len) == KODA_OK);
 	if (p->sent.len < 4 || memcmp(p->sent.ptr + p->sent.len - 4, "\r\n\r\n", 4) != 0)
 		return;
 	CHECK(egress_head_find(&scan, koda_buf_span(&p->sent), &len, &why) == EGRESS_DONE);
 	CHECK(len == p->sent.len);
 	CHECK(egress_head_request(koda_buf_span(&p->sent), &head, &why));
-	CHECK(head.has_host && egress_head_same_host(&head.host, &p->allowed));
+	CHECK(head.has_host && egress_http_target_same_host(&head.host, &p->allowed));
 	p->head_due = false;
 }
 
@@ -99,12 +118,16 @@ static bool events(struct play *p)
 			break;
 		case EGRESS_EV_DROP_ORIGIN:
 			CHECK(p->connected);
+			check_request(p, out.cut);
+			p->sent.len = 0;
 			p->connected = false;
 			break;
 		case EGRESS_EV_LOG:
 			CHECK(out.record.refusal || out.record.status >= 101);
 			break;
 		case EGRESS_EV_RAW:
+			p->raw = true;
+			break;
 		case EGRESS_EV_SHUT:
 			break;
 		case EGRESS_EV_CONNECT:
@@ -139,7 +162,7 @@ static bool more(struct play *p, int side)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct koda_host fixed = { .len = 9, .name = "a.example" };
-	struct play p = { .sent = KODA_BUF_INIT(EGRESS_HEAD_MAX + EGRESS_HEAD_EXTRA) };
+	struct play p = { .sent = KODA_BUF_INIT(SENT_MAX) };
 	const uint8_t *split;
 
 	if (size < 3)
@@ -167,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!changed || events(&p))
 			break;
 	}
+	check_request(&p, true);
 	egress_exchange_free(p.x);
 	koda_buf_clear(&p.sent);
 	return 0;

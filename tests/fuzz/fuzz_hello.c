@@ -3,7 +3,7 @@
  * well-formed record, so that inputs get past its header. */
 #include "target.h"
 
-#include "hello.h"
+#include "proto/hello.h"
 
 #include <string.h>
 
@@ -40,6 +40,11 @@ static void check_raw(const uint8_t *data, size_t size)
 	CHECK(state == other);
 	CHECK(state != EGRESS_HELLO_MORE || size < EGRESS_HELLO_RAW_MAX);
 	CHECK(state != EGRESS_HELLO_BAD || (code && code == other_code));
+	/* A refusal is final, and a hello is given out once. */
+	if (state != EGRESS_HELLO_MORE)
+		CHECK(egress_hello_read(&pieces, (struct koda_span){ (const char *)data, size },
+					&(struct egress_hello){ 0 }, &other_code) ==
+		      (state == EGRESS_HELLO_NOT_TLS ? state : EGRESS_HELLO_BAD));
 	if (state == EGRESS_HELLO_DONE) {
 		CHECK(memcmp(&hello, &again, sizeof(hello)) == 0);
 		check_hello(&hello);

@@ -59,7 +59,8 @@ static bool is_canonical_name(const struct koda_host *host)
 	for (size_t i = 0; i < host->len; i++) {
 		char c = host->name[i];
 
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.')
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '_' &&
+		    c != '.')
 			return false;
 	}
 	return host->name[0] != '.' && host->name[host->len - 1] != '.';

@@ -6,7 +6,7 @@
  */
 #include "target.h"
 
-#include "http_head.h"
+#include "proto/http_head.h"
 
 static void check_inside(struct koda_span all, struct koda_span part)
 {
@@ -48,7 +48,7 @@ static void check_written(const struct egress_head *head, bool proxy)
 	CHECK(egress_head_request(koda_buf_span(&out), &again, &why));
 	CHECK(koda_span_eq(again.method, head->method) && again.framing == head->framing);
 	CHECK(again.length == head->length && again.upgrade == head->upgrade);
-	CHECK(egress_head_same_host(&again.host, &head->host));
+	CHECK(egress_http_target_same_host(&again.host, &head->host));
 	CHECK(again.port == to.port || (again.port == 0 && to.port == (to.tls ? 443 : 80)));
 	for (size_t i = 0; i < again.count; i++) {
 		enum egress_name kind = again.headers[i].kind;
@@ -76,6 +76,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(egress_head_find(&whole, bytes, &len, &why) == parse);
 	CHECK(parse != EGRESS_BAD || why.code == other.code);
 	CHECK(parse != EGRESS_DONE || (len == other_len && len <= size));
+	/* The last answer is the last, whatever follows. */
+	if (parse != EGRESS_MORE)
+		CHECK(egress_head_find(&pieces, bytes, &other_len, &other) == parse &&
+		      (parse != EGRESS_DONE || len == other_len));
 	/* Without the search: the parser has to stay inside whatever it gets. */
 	if (parse != EGRESS_DONE)
 		len = size;

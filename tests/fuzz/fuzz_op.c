@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sealed plan, as the launcher reads it. What passes the check can be walked to its end, every
- * text lies inside and is what its kind needs, and writing it again gives a plan that says the
- * same. The header's length and count are put right first, so that inputs get past them.
+ * text lies inside and is what its kind needs, every flag is one of its kind, and writing it again
+ * gives a plan that says the same. The header's length and count are put right first, so that
+ * inputs get past them.
  */
 #include "target.h"
 
 #include "base/buf.h"
-#include "wire/encode.h"
 #include "wire/op.h"
+#include "wire/op_encode.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ static uint32_t walk(const char *plan, size_t len, struct koda_buf *again)
 
 	for (; koda_ops_next(plan, &at, &op); count++) {
 		CHECK(at <= len && op.kind < KODA_OP_COUNT);
+		CHECK((op.flags & ~koda_op_accepts(op.kind)) == 0);
 		check_text(plan, len, op.text1);
 		check_text(plan, len, op.text2);
 		if (op.kind == KODA_OP_CWD)

@@ -3,7 +3,7 @@
  * canonical host or with a refusal. */
 #include "target.h"
 
-#include "socks5.h"
+#include "proto/socks5.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static enum egress_socks_event talk(const uint8_t *data, size_t size, size_t ste
 		struct koda_span in = { (const char *)data + taken, have - taken };
 
 		do
-			event = egress_socks_next(&socks, &in, out);
+			event = egress_socks5_next(&socks, &in, out);
 		while (event == EGRESS_SOCKS_SEND);
 		CHECK(in.len <= have - taken);
 		taken = have - in.len;
@@ -31,6 +31,14 @@ static enum egress_socks_event talk(const uint8_t *data, size_t size, size_t ste
 		have = have + step < size ? have + step : size;
 	}
 	*ret_taken = taken;
+	if (event != EGRESS_SOCKS_MORE) {
+		struct koda_span in = { (const char *)data + taken, size - taken };
+		struct egress_socks_output again;
+
+		/* Nothing is read behind the last answer. */
+		CHECK(egress_socks5_next(&socks, &in, &again) == EGRESS_SOCKS_CLOSE);
+		CHECK(in.len == size - taken && again.bytes.len == 0);
+	}
 	return event;
 }
 

@@ -9,7 +9,9 @@
 	"d " dir, "d " dir "/hooks", "f " dir "/config", "d " dir "/info", "d " dir "/modules"
 
 /* Present in every kernel, as far as the floor names them. */
-#define KERNEL "d /sys", "d /proc/sys", "f /proc/sysrq-trigger", "d /proc/irq", "d /proc/bus"
+#define KERNEL                                                                                     \
+	"d /sys", "d /proc/sys", "f /proc/sysrq-trigger", "d /proc/irq", "d /proc/bus",            \
+		"f /proc/keys", "d /sys/firmware"
 
 #define PROJECT .git_dirs = LIST(ROOT "/.git")
 
@@ -31,7 +33,9 @@ const struct scene koda_scenes[] = {
 	  .things = LIST(REPOSITORY(ROOT "/.git"), KERNEL),
 	  .as_root = true,
 	  PROJECT },
-	{ .name = "no-repository", .trust = KODA_TRUST_AUTO, .absent = LIST(ROOT "/.git") },
+	{ .name = "no-repository",
+	  .trust = KODA_TRUST_AUTO,
+	  .absent = LIST(ROOT "/.git", ROOT "/refs", ROOT "/commondir") },
 	{ .name = "below-tmp", .trust = KODA_TRUST_AUTO, .root = "/tmp/p" },
 	{ .name = "below-tmp-read-only", .trust = KODA_TRUST_PLAN, .root = "/tmp/p" },
 	{ .name = "worktree",
@@ -52,7 +56,9 @@ const struct scene koda_scenes[] = {
 	  .trust = KODA_TRUST_AUTO,
 	  .things = LIST(REPOSITORY(ROOT "/.git"), "d " ROOT "/a", "d " ROOT "/a/b",
 			 REPOSITORY(ROOT "/a/b/.git")),
-	  .git_dirs = LIST(ROOT "/.git", ROOT "/a/b/.git") },
+	  .git_dirs = LIST(ROOT "/.git", ROOT "/a/b/.git"),
+	  .absent =
+		  LIST(ROOT "/refs", ROOT "/commondir", ROOT "/a/b/refs", ROOT "/a/b/commondir") },
 	{ .name = "git-config-open",
 	  .trust = KODA_TRUST_AUTO,
 	  .things = LIST(REPOSITORY(ROOT "/.git")),

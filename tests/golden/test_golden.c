@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "plan/bwrap.h"
-#include "plan/plan.h"
+#include "plan/make.h"
 #include "policy/policy.h"
 #include "scene.h"
 #include "wire/terminal.h"
@@ -34,23 +34,33 @@ static const char *root_of(const struct scene *scene)
 	return scene->root ? scene->root : ROOT;
 }
 
-static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
+static int look(void *ctx, const char *path, struct koda_fs_stat *ret_look, struct koda_error *err)
 {
 	const struct scene *scene = ctx;
 
 	(void)err;
 	*ret_look =
-		(struct koda_look){ .thing = is_above(path, root_of(scene)) ? KODA_THING_DIR
-									    : KODA_THING_MISSING };
+		(struct koda_fs_stat){ .type = is_above(path, root_of(scene)) ? KODA_FILE_DIR
+									      : KODA_FILE_MISSING };
 	for (const char *const *thing = scene->things; thing && *thing; thing++) {
 		if (strcmp(*thing + 2, path) != 0)
 			continue;
-		ret_look->neutral = (*thing)[0] == 'n';
-		ret_look->thing = (*thing)[0] == 'd'   ? KODA_THING_DIR
-				  : (*thing)[0] == 'l' ? KODA_THING_LINK
-						       : KODA_THING_OTHER;
+		ret_look->is_git_placeholder = (*thing)[0] == 'n';
+		ret_look->type = (*thing)[0] == 'd'   ? KODA_FILE_DIR
+				 : (*thing)[0] == 'l' ? KODA_FILE_LINK
+						      : KODA_FILE_OTHER;
 	}
 	return KODA_OK;
+}
+
+/* Whatever is there can be read; what is below HOME is the user's own. */
+static bool may(void *ctx, const char *path, int mode)
+{
+	struct koda_error err;
+	struct koda_fs_stat seen;
+
+	return look(ctx, path, &seen, &err) == KODA_OK && seen.type != KODA_FILE_MISSING &&
+	       (mode == R_OK || is_above(HOME, path));
 }
 
 static void add_rules(struct koda_policy *policy, const char *const *rules)
@@ -120,15 +130,15 @@ static char *plan_of(const struct scene *scene, render_fn *render)
 	static const char *const env[] = { "PATH=/usr/bin", "KODA_SANDBOX=1", NULL };
 	static const char *const argv[] = { "/bin/sh", "sh", "-c", "true", NULL };
 	static const struct koda_terminal_state terminal = { 0 };
-	const struct koda_world world = { look, (void *)(uintptr_t)scene };
+	const struct koda_fs_ops fs = { .look = look, .ctx = (void *)(uintptr_t)scene, .may = may };
 	const struct koda_place place = { .root = root_of(scene),
 					  .home = HOME,
 					  .runtime_dir = "/run/user/1000",
 					  .exec_dirs = exec_dirs,
 					  .git_dirs = scene->git_dirs,
 					  .git_files = scene->git_files,
-					  .absent = scene->absent,
-					  .guarded = scene->guarded,
+					  .missing_dirs = scene->absent,
+					  .readonly_aliases = scene->guarded,
 					  .hidden = scene->hidden };
 	koda_auto_policy struct koda_policy *policy = policy_of(scene);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
@@ -136,7 +146,7 @@ static char *plan_of(const struct scene *scene, render_fn *render)
 	struct koda_plan_request request = {
 		.policy = policy,
 		.place = &place,
-		.world = &world,
+		.fs = &fs,
 		.trust = scene->trust,
 		.max_processes = scene->narrow ? 8 : 0,
 		.max_memory = 3ULL << 30,

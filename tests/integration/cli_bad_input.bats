@@ -70,7 +70,7 @@ bad_text() {
 	done
 	bad_text '{"fs":{"allow_git_config":1}}' '/fs/allow_git_config: '
 	bad_text '{"net":{"allow_local_binding":"true"}}' '/net/allow_local_binding: '
-	bad_text '{"net":{"weaker_macos_isolation":null}}' '/net/weaker_macos_isolation: '
+	bad_text '{"net":{"weaker_macos_isolation":0}}' '/net/weaker_macos_isolation: '
 	bad_text '{"net":{"mitm":[]}}' '/net/mitm: '
 	bad_text '{"net":{"mitm":{}}}' '/net/mitm/ca_bundle: '
 	bad_text '{"net":{"mitm":{"ca_bundle":null}}}' '/net/mitm/ca_bundle: '

@@ -43,10 +43,33 @@ offers() {
 }
 
 @test "bash completes commands" {
-	offers 'completion connect doctor env plan policy proxy run shell' koda-sandbox ''
+	offers 'completion connect doctor env help plan policy proxy run shell' koda-sandbox ''
 	offers 'env' koda-sandbox e
 	offers 'check compose show' koda-sandbox policy ''
 	offers 'check' koda-sandbox policy ch
+}
+
+@test "bash completes the words after help" {
+	offers 'completion connect doctor env plan policy proxy run shell' koda-sandbox help ''
+	offers 'plan policy proxy' koda-sandbox help p
+	offers 'check compose show' koda-sandbox help policy ''
+	[[ -z $(complete_words koda-sandbox help run '') ]]
+	[[ -z $(complete_words koda-sandbox help run --tr) ]]
+	[[ -z $(complete_words koda-sandbox help policy show '') ]]
+	# Elsewhere it is a word like any other.
+	[[ -z $(complete_words koda-sandbox policy help '') ]]
+}
+
+# The other shells are rarely installed where this is tested; their scripts hold the same words.
+@test "every shell knows help, the clauses and the backends" {
+	clauses=$(grep -oE 'X\([A-Z_]+, "[a-z_]+", true\)' "$KODA_SOURCE/include/koda/clause.h" | cut -d '"' -f 2)
+	[[ $(wc -l <<<"$clauses") -ge 10 ]]
+	for shell in bash zsh fish; do
+		koda completion "$shell"
+		grep -q help "$BATS_TEST_TMPDIR/out"
+		grep -q "$(tr '\n' ' ' <<<"$clauses" | sed 's/ $//')" "$BATS_TEST_TMPDIR/out"
+		grep -q 'auto native bwrap landlock' "$BATS_TEST_TMPDIR/out"
+	done
 }
 
 @test "bash completes the options of each command" {
@@ -61,6 +84,9 @@ offers() {
 @test "bash completes the values of options" {
 	offers 'auto plan safe' koda-sandbox policy show --trust ''
 	offers 'plan' koda-sandbox policy show --trust = p
+	offers 'auto bwrap landlock native' koda-sandbox run --backend ''
+	offers 'private_dirs privileges processes' koda-sandbox run --accept pr
+	offers 'link_names' koda-sandbox shell --accept = li
 	offers 'auto plan safe' koda-sandbox policy show --trust =
 	offers 'src' koda-sandbox policy show --root s
 	touch src.txt

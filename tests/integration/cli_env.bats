@@ -251,7 +251,7 @@ has_no() {
 		--events "$BATS_TEST_TMPDIR/none/events" --events-fd 77 -c ls
 	has TMPDIR=/tmp
 	koda env --backend tent -c ls
-	refuses "'tent' is no backend"
+	refuses "'tent' is not a backend"
 	koda env --backend native --backend native -c ls
 	refuses '--backend: can be given only once'
 }
@@ -272,8 +272,8 @@ has_no() {
 }
 
 @test "without a sandbox it says so" {
-	environment --trust safe --no-sandbox -c ls
-	has TMPDIR=/tmp
+	TMPDIR=/host/tmp environment --trust safe --no-sandbox -c ls
+	has TMPDIR=/host/tmp
 	has_no KODA_SANDBOX HTTP_PROXY https_proxy
 	koda env --no-sandbox -c ls
 	refuses '--no-sandbox needs --trust safe'

@@ -13,9 +13,13 @@ setup() {
 	HOME=$base/home
 }
 
-# ascii: nothing but ASCII was printed, and only newlines of its controls.
+# ascii: nothing but ASCII was printed, and only newlines of its controls. The directory of the test may
+# have letters of its own, which count for nothing.
 ascii() {
-	if LC_ALL=C grep -qP '[^\x20-\x7e]' "$BATS_TEST_TMPDIR/out"; then
+	if python3 -c '
+import os, sys
+sys.stdout.buffer.write(sys.stdin.buffer.read().replace(os.fsencode(sys.argv[1]), b""))' \
+		"$base" <"$BATS_TEST_TMPDIR/out" | LC_ALL=C grep -qP '[^\x20-\x7e]'; then
 		od -c "$BATS_TEST_TMPDIR/out"
 		return 1
 	fi
@@ -162,11 +166,13 @@ check() {
 }
 
 @test "what has one value is given once" {
-	for option in '--trust plan' "--root $project" '--cwd src' '--policy-fd 3'; do
+	local given option command
+	for given in '--trust plan' "--root $project" '--cwd src' '--policy-fd 3'; do
+		option=("${given%% *}" "${given#* }")
 		for command in 'policy show' 'env' 'plan'; do
 			# shellcheck disable=SC2086 # words
-			koda $command $option $option 3<<<'{}'
-			refuses "$option: can be given only once"
+			koda $command "${option[@]}" "${option[@]}" 3<<<'{}'
+			refuses "$given: can be given only once"
 		done
 	done
 	koda policy show --trust plan --trust auto
@@ -255,12 +261,10 @@ as_python='"\u0085\u009b\u00ad\u061c\u200b\u200f\u2028\u202e\u2060\u2066\ufeff\U
 @test "brackets hold an IPv6 address and nothing else" {
 	for host in '[example.com]:443' '[example.com]' '[127.0.0.1]:80' '[1.1.1.1]' '[[::1]]' '[::1%lo]'; do
 		koda policy check --policy-fd 3 connect "$host" 3<<<'{}'
-		[[ $status -ne 0 && $stdout != allow* ]]
+		refuses "$host"
+		koda policy check --json --policy-fd 3 connect "$host" 3<<<'{}'
+		refuses "$host"
 	done
-	koda policy check --policy-fd 3 connect '[example.com]:443' 3<<<'{}'
-	answers 1 'deny connect [example.com]:443 (invalid: not a host)'
-	koda policy check --json --policy-fd 3 connect '[example.com]:443' 3<<<'{}'
-	json_is d '{"verdict": "deny", "access": "connect", "target": "[example.com]", "canonical": null, "port": 443, "why": "invalid", "rule": null}'
 	koda policy check --policy-fd 3 connect '[2606:4700::1111]' 3<<<'{}'
 	answers 0 'allow connect [2606:4700::1111]:443 (default: net.allowed_domains is empty)'
 }

@@ -85,7 +85,7 @@ try() {
 	while read -r command; do
 		[[ $command == - ]] || [[ $(try "$command" --help) == Usage:* ]]
 	done < <(cut -f 1 "$documented" | sort -u)
-	grep -E '^[[:space:]]+\{ "[a-z ]+", koda_cli_' "$KODA_SOURCE/cli/main.c" | cut -d '"' -f 2 |
+	grep -E '^[[:space:]]+\{ "[a-z ]+", cli_' "$KODA_SOURCE/cli/main.c" | cut -d '"' -f 2 |
 		sort |
 		diff - <(cut -f 1 "$documented" | grep -vx -e - | sort -u)
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2154 # status, stdout, stderr and project come from helper.bash
+# shellcheck disable=SC2016,SC2030,SC2031,SC2094,SC2154 # status, stdout, stderr and project come from helper.bash
 # policy show, compose and check on good input.
 
 setup() {
@@ -94,10 +94,30 @@ setup() {
 @test "show: an empty object is the default policy" {
 	koda policy show --policy-fd 0 <<<'{}'
 	succeeds
-	json_is 'd["fs"]' '{"deny_read": [], "allow_read_within_deny": [], "allow_write": null, "deny_write_within_allow": [], "allow_git_config": false, "mandatory_deny_search_depth": 3}'
-	json_is 'd["net"]' '{"allowed_domains": [], "denied_domains": [], "allow_local_binding": false, "mitm": null, "weaker_macos_isolation": false}'
+	json_is 'd["fs"]' '{"deny_read": [], "allow_read_within_deny": [], "allow_write": null, "deny_write_within_allow": [], "allow_git_config": null, "mandatory_deny_search_depth": null}'
+	json_is 'd["net"]' '{"allowed_domains": [], "denied_domains": [], "allow_local_binding": null, "mitm": null, "weaker_macos_isolation": null}'
 	json_is 'set(d["limits"].values()) == {None}' true
 	json_is 'd["trust"]' auto
+}
+
+@test "show: on a terminal it says what trust is, and which figures act as others; elsewhere nothing" {
+	for trust in plan safe; do
+		koda policy show --trust "$trust"
+		succeeds
+		[[ ! -s $BATS_TEST_TMPDIR/err ]]
+	done
+	python3 - "$KODA_BIN" <<-'PY'
+		import os, pty, subprocess, sys
+		def show(trust):
+		    ours, theirs = pty.openpty()
+		    run = subprocess.run([sys.argv[1], "policy", "show", "--trust", trust], stdout=theirs, stderr=subprocess.PIPE, text=True)
+		    os.close(ours)
+		    return run.stderr
+		plan, safe, auto = show("plan"), show("safe"), show("auto")
+		assert '"trust" is the approval' in plan and "none is needed" in plan and "acts as 8" in plan, plan
+		assert "a person has to approve" in safe and "acts as 8" in safe, safe
+		assert '"trust" is the approval' in auto and "acts as" not in auto, auto
+	PY
 }
 
 @test "show: narrowing options" {
@@ -183,6 +203,164 @@ setup() {
 	refuses 'refused as project root'
 }
 
+# --- show: widening ---
+
+# noted TEXT...: the run printed a policy, and one line for each text, in order.
+noted() {
+	local -a lines
+	local i=0 text
+	[[ $status -eq 0 && -s $BATS_TEST_TMPDIR/out ]] || { show_result; return 1; }
+	mapfile -t lines <"$BATS_TEST_TMPDIR/err"
+	[[ ${#lines[@]} -eq $# ]] || { show_result; return 1; }
+	for text in "$@"; do
+		[[ ${lines[i]} == "koda-sandbox: $text"* ]] || { show_result; return 1; }
+		i=$((i + 1))
+	done
+}
+
+@test "show: one more host, one more directory" {
+	mkdir "$HOME/build"
+	koda policy show --allow-domain Example.ORG --allow-domain '*.example.net:8443' --allow-write "$HOME/build" \
+		--allow-write ../home/other
+	noted '--allow-write ../home/other: does not exist'
+	json_is 'd["net"]["allowed_domains"][-2:]' '["example.org", "*.example.net:8443"]'
+	json_is '"github.com:443" in d["net"]["allowed_domains"]' true
+	json_is 'd["fs"]["allow_write"]' "[\"$project\", \"$(realpath "$HOME/build")\", \"$(realpath "$HOME")/other\"]"
+	# In plan nothing else becomes writable by it.
+	koda policy show --trust plan --allow-write "$HOME/build"
+	json_is 'd["fs"]["allow_write"]' "[\"$(realpath "$HOME/build")\"]"
+	# And a policy can be widened again.
+	mkdir -p "$HOME/.config/koda/policies"
+	cp "$BATS_TEST_TMPDIR/out" "$HOME/.config/koda/policies/one.json"
+	koda policy show --policy "$HOME/.config/koda/policies/one.json" --allow-write "$project"
+	succeeds
+	json_is 'd["fs"]["allow_write"]' "[\"$(realpath "$HOME/build")\", \"$project\"]"
+}
+
+@test "show: a hole in what is hidden" {
+	mkdir -p secrets/public
+	koda policy show --deny-read secrets
+	mkdir -p "$HOME/.config/koda/policies"
+	cp "$BATS_TEST_TMPDIR/out" "$HOME/.config/koda/policies/one.json"
+	koda policy show --policy "$HOME/.config/koda/policies/one.json" --allow-read secrets/public
+	succeeds
+	json_is 'd["fs"]["allow_read_within_deny"]' "[\"$project/secrets/public\"]"
+	koda policy show --policy "$HOME/.config/koda/policies/one.json" --allow-read secrets
+	noted "--allow-read secrets: still denied (fs.deny_read: $project/secrets)"
+	koda policy show --allow-read /etc
+	noted '--allow-read /etc: can be read already'
+	json_is 'd["fs"]["allow_read_within_deny"]' '[]'
+}
+
+@test "show: denies and the floor come first, and that is told" {
+	mkdir -p "$HOME/.ssh"
+	koda policy show --allow-write "$HOME/.ssh" --allow-write "$HOME/.config/koda/policies" --allow-write src
+	noted '--allow-write src: can be written already' \
+		"--allow-write $HOME/.ssh: still denied (floor.credentials: " \
+		"--allow-write $HOME/.config/koda/policies: still denied (floor.own_policy: "
+	koda policy show --trust plan --allow-domain example.org
+	noted '--allow-domain example.org: still denied (net.denied_domains: *)'
+	koda policy show --deny-domain '*.org' --allow-domain example.org --allow-domain '*.example.org'
+	noted '--allow-domain example.org: still denied (net.denied_domains: *.org)' \
+		'--allow-domain *.example.org: still denied (net.denied_domains: *.org)'
+	# What does not exist can be made where the project is.
+	koda policy show --allow-write new/dir
+	noted '--allow-write new/dir: can be written already'
+	# One host in an empty list would be the only one.
+	koda policy show --policy-fd 3 --allow-domain example.org 3<<<'{}'
+	noted '--allow-domain example.org: left out: net.allowed_domains is empty'
+	json_is 'd["net"]["allowed_domains"]' '[]'
+	# A link in the project leads nowhere.
+	ln -s "$HOME" link
+	koda policy show --allow-write link/build
+	noted '--allow-write link/build: still denied (default'
+}
+
+@test "show: wrong things to allow" {
+	koda policy show --allow-domain 'foo bar'
+	refuses '--allow-domain foo bar'
+	koda policy show --allow-domain '*.com'
+	refuses '--allow-domain *.com'
+	for option in --allow-domain --allow-write --allow-read; do
+		koda policy show "$option" ''
+		refuses "$option" 'must not be empty'
+	done
+}
+
+# bash, dash and zsh leave the ~ of --deny-read=~/x alone.
+@test "show: a ~ that the shell has left" {
+	for option in --allow-write --allow-read --deny-read --deny-write; do
+		for word in \~ \~/x; do
+			koda policy show "$option=$word"
+			refuses "$option $word" 'the shell has left ~ as it is'
+		done
+	done
+	koda policy show --deny-read ./~ --deny-write '~x'
+	succeeds
+	json_is 'd["fs"]["deny_read"]' "[\"$project/~\"]"
+}
+
+# What the message says can be pasted.
+@test "options that would allow more say how to" {
+	mkdir "$BATS_TEST_TMPDIR/bin" "$HOME/build"
+	ln -s "$KODA_BIN" "$BATS_TEST_TMPDIR/bin/koda-sandbox"
+	for words in "run --allow-domain example.org" "run --trust safe --root . --allow-domain=example.org" \
+		"plan --allow-domain example.org" "env --allow-domain example.org" "shell --allow-domain example.org"; do
+		# shellcheck disable=SC2086
+		koda $words
+		refuses 'options only narrow' 'policy show' ' --policy '
+		recipe=${stderr#*instead: }
+		[[ $recipe == *' && koda-sandbox '*' --policy "$d/my.json"' ]]
+		PATH=$BATS_TEST_TMPDIR/bin:$PATH bash -c "${recipe% && *}"
+		koda policy check --policy "$HOME/.config/koda/policies/my.json" connect example.org
+		[[ $status -eq 0 && $stdout == 'allow connect example.org:443 (net.allowed_domains: example.org)'* ]]
+		rm -r "$HOME/.config"
+	done
+	koda run --allow-write "$HOME/build" -c true
+	refuses 'options only narrow' '--allow-write'
+	# A home directory with a blank in its name.
+	koda run --allow-domain example.org
+	mkdir "$HOME/a b"
+	recipe=${stderr#*instead: }
+	HOME="$HOME/a b" PATH=$BATS_TEST_TMPDIR/bin:$PATH sh -c "${recipe% && *}"
+	[[ -s "$HOME/a b/.config/koda/policies/my.json" ]]
+	# However long what is repeated, the recipe is whole.
+	for length in {1..120}; do
+		koda run --allow-write "/$(printf "%${length}s" | tr ' ' x)" -c true
+		refuses '--policy "$d/my.json"'
+	done
+	koda run --allow-write "it's" -c true
+	refuses '--allow-write DIR >'
+	koda run --allow-everything -c true
+	refuses '--allow-domain HOST >'
+	koda run --allow-domain -c true
+	refuses '--allow-domain HOST >'
+	koda run --root "$(printf '/long%.0s' {1..60})" --allow-domain "$(printf 'long.%.0s' {1..60})"
+	refuses '--root DIR --allow-domain HOST >' 'koda-sandbox run --policy "$d/my.json"'
+}
+
+@test "--policy is taken wherever --policy-fd is" {
+	mkdir -p "$HOME/.config/koda/policies"
+	file=$HOME/.config/koda/policies/one.json
+	echo '{"net": {"allowed_domains": ["example.org"]}}' >"$file"
+	koda policy show --policy "$file"
+	succeeds
+	json_is 'd["net"]["allowed_domains"]' '["example.org"]'
+	koda policy check --policy "$file" connect example.org
+	[[ $status -eq 0 ]]
+	koda env --policy "$file" -c true
+	succeeds
+	koda plan --policy "$file" -c true
+	succeeds
+	koda policy show --trust auto --policy "$file"
+	refuses '--trust and --policy exclude each other'
+	koda policy show --policy "$file" --policy-fd 3 3<"$file"
+	refuses 'can be given only once, --policy and --policy-fd together'
+	echo '{"nett": {}}' >"$file"
+	koda policy show --policy "$file"
+	refuses "--policy $file" nett
+}
+
 # --- compose ---
 
 @test "compose: denies add up, allows intersect" {
@@ -213,6 +391,28 @@ setup() {
 	cp "$BATS_TEST_TMPDIR/out" both.json
 	koda policy check --policy-fd 3 connect a.example 3<both.json
 	answers 1 'deny connect a.example:443 (net.denied_domains: *)'
+}
+
+@test "compose: what a policy leaves open stays open in its canonical text" {
+	echo '{}' >child.json
+	koda policy show --policy-fd 3 3<child.json
+	succeeds
+	cp "$BATS_TEST_TMPDIR/out" text.json
+	echo '{"fs":{"allow_git_config":true,"mandatory_deny_search_depth":1},"net":{"allow_local_binding":true}}' >parent.json
+	koda policy compose parent.json child.json
+	succeeds
+	cp "$BATS_TEST_TMPDIR/out" first
+	json_is 'd["fs"]["allow_git_config"]' true
+	koda policy compose parent.json text.json
+	succeeds
+	cmp "$BATS_TEST_TMPDIR/out" first
+	# What it states does count.
+	echo '{"fs":{"allow_git_config":false}}' >child.json
+	koda policy compose parent.json child.json
+	json_is 'd["fs"]["allow_git_config"]' false
+	# The trust table leaves nothing open.
+	koda policy show --trust plan
+	json_is 'None in list(d["fs"].values()) + [d["net"]["allow_local_binding"]]' false
 }
 
 @test "compose: a policy with itself is itself" {
@@ -285,7 +485,8 @@ setup() {
 	mkdir -p .git/info .koda .claude
 	for name in .koda/agents/a .koda/skills/s .mcp.json .vscode/tasks.json .idea/x .cursor/x \
 		.codex/x .claude/agents/a .claude/commands/c .claude/settings.json \
-		.claude/settings.local.json .envrc; do
+		.claude/settings.local.json .claude/skills/s .claude/hooks/h .envrc .zed/tasks.json \
+		.devcontainer/devcontainer.json .devcontainer.json .gemini/settings.json .windsurf/hooks.json; do
 		koda policy check write "$name"
 		[[ $status -eq 1 && $stdout == "deny write $project/$name (floor.project: "* ]]
 		koda policy check read "$name"
@@ -298,6 +499,31 @@ setup() {
 	for name in .git/index .git/refs/heads/main .koda/notes src/.vscodex .envrc2; do
 		koda policy check write "$name"
 		[[ $status -eq 0 ]]
+	done
+}
+
+@test "check: what another system for versions runs, once its directory is there" {
+	for name in .hg/hgrc .sl/config .jj/repo/config.toml; do
+		koda policy check write "$name"
+		[[ $status -eq 0 ]]
+		mkdir -p "${name%/*}"
+		koda policy check write "$name"
+		answers 1 "deny write $project/$name (floor.project: $project/$name)"
+		koda policy check write "${name%/*}/other"
+		[[ $status -eq 0 ]]
+	done
+}
+
+@test "check: where git's configuration leads" {
+	mkdir -p .git/hooks .husky/_
+	printf '[core]\n\thooksPath = .husky/_\n[include]\n\tpath = ../tools/git\n' >.git/config
+	for name in .husky/_/pre-commit .husky/pre-commit tools/git; do
+		koda policy check write "$name"
+		[[ $status -eq 1 && $stdout == "deny write $project/$name (floor.git: "* ]]
+	done
+	for name in refs/x commondir; do
+		koda policy check write "$name"
+		[[ $status -eq 1 && $stdout == "deny write $project/$name (floor.project: "* ]]
 	done
 }
 
@@ -451,12 +677,8 @@ setup() {
 	[[ $status -eq 1 ]]
 }
 
-@test "check: what is no host is denied, what is no target is refused" {
-	for host in 'a b' x..y x_y '[fe80::1%eth0]:1'; do
-		koda policy check connect "$host"
-		[[ $status -eq 1 && $stdout == *'(invalid: not a host)' ]]
-	done
-	for target in 'crates.io:' crates.io:0 crates.io:65536 crates.io:http https://crates.io/ \
+@test "check: what is not a host is a wrong question" {
+	for target in 'foo bar' 'foo bar:443' x..y 'x!y' '[fe80::1%eth0]:1' '-' '*.crates.io' \ 		'crates.io:' crates.io:0 crates.io:65536 crates.io:http https://crates.io/ \
 		'[::1' '[::1]x' '[]:1' ':443'; do
 		koda policy check connect "$target"
 		refuses "$target"

@@ -173,7 +173,6 @@ refuses_authority() {
 	refuses_authority none 'No such file'
 	refuses_authority directory 'is a directory'
 	refuses_authority nonsense 'the CA files: '
-	refuses_authority alone 'the private key of the CA is missing'
 	refuses_authority mixed 'does not belong'
 	refuses_authority keys 'no certificate'
 	refuses_authority old 'expired'
@@ -183,6 +182,15 @@ refuses_authority() {
 	SSL_CERT_FILE=$origin/ca.pem start_proxy 127.0.0.1:0
 	get -x "http://$where" --cacert "$BATS_TEST_TMPDIR/one.pem" "https://listed.test:$https/hello"
 	[[ $output == 'hello from the origin' ]]
+	end_proxy
+	# Certificates alone are for clients to trust, and TLS is opaque.
+	allow_listed 'd["net"]["mitm"] = {"ca_bundle": "'"$BATS_TEST_TMPDIR"'/alone.pem", "socket_map": []}'
+	start_proxy 127.0.0.1:0
+	get -x "http://$where" --cacert "$origin/ca.pem" "https://listed.test:$https/hello"
+	[[ $output == 'hello from the origin' ]]
+	end_proxy
+	koda proxy --listen 127.0.0.1:0 --opaque listed.test --policy-fd 9 9<"$BATS_TEST_TMPDIR/policy"
+	refuses 'opaque anyway'
 }
 
 @test "an upstream proxy that makes no sense: one line, before anybody connects" {

@@ -88,7 +88,8 @@ import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     d = json.load(file)
 value = eval(sys.argv[2])
-print(value if isinstance(value, str) else json.dumps(value))' "$BATS_TEST_TMPDIR/out" "$1"
+sys.stdout.reconfigure(encoding="utf-8") # whatever the locale
+print(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))' "$BATS_TEST_TMPDIR/out" "$1"
 }
 
 # json_is EXPRESSION VALUE

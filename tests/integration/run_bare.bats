@@ -115,6 +115,85 @@ ends() {
 @test "the limit on output holds" {
 	bare --max-output 1000 -c 'head -c 100000 /dev/zero | tr "\0" x'
 	[[ $status -eq 0 && ${#stdout} -lt 1200 && $stdout == *'bytes left out'* ]]
+	[[ $stderr == *'koda-sandbox: 99000 bytes of output were left out'* ]]
+}
+
+@test "no mode lets a command run unasked" {
+	for trust in plan safe; do
+		inside --no-sandbox --trust "$trust" -c 'touch ran'
+		refuses approval
+		[[ ! -e ran ]]
+		inside --no-sandbox --trust "$trust" --yes -c 'touch ran'
+		[[ $status -eq 0 && -e ran ]] || { show_result; false; }
+		rm ran
+	done
+	# A no is a no.
+	python3 - "$KODA_BIN" <<-'PY'
+		import os, pty, sys
+		pid, tty = pty.fork()
+		if pid == 0:
+		    os.execv(sys.argv[1], [sys.argv[1], "run", "--no-tty", "--no-sandbox", "--trust", "plan", "-c", "touch ran"])
+		said = b""
+		while b"[y/N]" not in said:
+		    said += os.read(tty, 4096)
+		assert b"WITHOUT a sandbox" in said, said
+		os.write(tty, b"n\n")
+		assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 125
+	PY
+	[[ ! -e ran ]]
+}
+
+@test "the limits that need no sandbox hold" {
+	bare -c 'ulimit -c; ulimit -n; ulimit -H -n; ulimit -f'
+	[[ $stdout == $'0\n16384\n16384\n'$((64 * 1024 * 1024)) || $stdout == $'0\n16384\n16384\n'$((128 * 1024 * 1024)) ]] ||
+		{ show_result; false; }
+	inside --no-sandbox --trust plan --yes -- bash -c 'ulimit -n; ulimit -f'
+	[[ $stdout == $'4096\n'$((8 * 1024 * 1024)) ]] || { show_result; false; }
+	# Each reached from inside.
+	bare --memory 64M -- python3 -c 'b = bytearray(200 << 20)'
+	[[ $status -ne 0 && $stderr == *MemoryError* ]] || { show_result; false; }
+	bare -- python3 -c 'b = bytearray(200 << 20)'
+	ends 0
+	bare -- python3 -c '
+import resource
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+fds = []
+try:
+    while len(fds) < 20000:
+        fds.append(open("/dev/null"))
+except OSError as error:
+    print(error.errno)'
+	[[ $stdout == 24 ]] || { show_result; false; }
+	printf '{"fs": {"allow_write": ["%s"]}, "limits": {"cpu_time_secs": 1}, "trust": "auto"}' "$project" \
+		>"$BATS_TEST_TMPDIR/policy"
+	inside --no-sandbox --trust safe --yes --narrow-fd 4 -c 'while :; do :; done' 4<"$BATS_TEST_TMPDIR/policy"
+	[[ $status -eq $((128 + 24)) ]] || { show_result; false; }
+}
+
+# The kernel does not count root's processes.
+# bats test_tags=needs:user
+@test "the limit of processes, on top of what the user runs already" {
+	bare --max-procs 20 -- python3 -c '
+import os, time
+made = 0
+try:
+    while made < 200:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+        made += 1
+except OSError as error:
+    print(error.errno, made < 40)'
+	[[ $stdout == '11 True' ]] || { show_result; false; }
+}
+
+@test "the temporary directory is the host's" {
+	export TMPDIR=$BATS_TEST_TMPDIR
+	bare -c 'echo "$TMPDIR"; mktemp'
+	[[ $stdout == "$TMPDIR"$'\n'"$TMPDIR"/* ]] || { show_result; false; }
+	unset TMPDIR
+	bare -c 'echo "${TMPDIR-none}"'
+	[[ $stdout == none ]]
 }
 
 @test "events say that there is none" {
@@ -124,8 +203,13 @@ ends() {
 import json, sys
 start, end = map(json.loads, open(sys.argv[1], encoding="utf-8"))
 assert start["backend"] == "none" and start["trust"] == "safe", start
+import os
 held = {name: grip for name, grip in start["clauses"].items() if grip != "refused"}
-assert held == {"wall_time": "emulated", "output": "enforced"}, held
+limit = "emulated" if os.geteuid() == 0 else "enforced"
+want = {"wall_time": "emulated", "output": "enforced", "memory": "emulated"}
+want |= dict.fromkeys(["open_files", "file_size", "cpu_time", "core_dumps"], limit)
+want |= {} if os.geteuid() == 0 else {"process_count": "emulated"}
+assert held == want, held
 assert end["code"] == 3 and end["reason"] == "exited", end
 PY
 }
@@ -151,7 +235,7 @@ PY
 	inside --accept network true
 	refuses '--accept needs --trust safe or --trust plan'
 	inside --trust safe --accept nonsense true
-	refuses "--accept: 'nonsense' is no clause"
+	refuses "--accept: 'nonsense' is not a clause"
 }
 
 @test "accepting what is there changes nothing" {

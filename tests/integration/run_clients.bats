@@ -23,8 +23,8 @@ lacks() {
 	skip "$1 is not installed"
 }
 
-# start_ssh: an ssh server for the user who runs this, on a port of its own, ssh_port; the client's key
-# is in the project.
+# start_ssh [PORT...]: an ssh server for the user who runs this, on a port of its own, or on the first
+# of these that is free; it is ssh_port. The client's key is in the project.
 start_ssh() {
 	local i
 	ssh=$BATS_TEST_TMPDIR/ssh
@@ -32,11 +32,16 @@ start_ssh() {
 	ssh-keygen -q -t ed25519 -N '' -f "$ssh/host"
 	ssh-keygen -q -t ed25519 -N '' -f "$project/key"
 	cp -- key.pub "$ssh/authorized"
-	ssh_port=$(python3 -c 'import socket
-s = socket.create_server(("127.0.0.1", 0))
-print(s.getsockname()[1])')
-	printf '%s\n' "Port $ssh_port" 'ListenAddress 127.0.0.1' "HostKey $ssh/host" \
-		"AuthorizedKeysFile $ssh/authorized" 'StrictModes no' 'UsePAM no' 'PidFile none' \
+	ssh_port=$(python3 -c 'import socket, sys
+for port in sys.argv[1:] or ["0"]:
+    try:
+        s = socket.create_server(("127.0.0.1", int(port)))
+    except OSError:
+        continue
+    print(s.getsockname()[1])
+    break' "$@")
+	printf '%s\n' "Port $ssh_port" 'ListenAddress 127.0.0.1' "HostKey \"$ssh/host\"" \
+		"AuthorizedKeysFile \"$ssh/authorized\"" 'StrictModes no' 'UsePAM no' 'PidFile none' \
 		'PasswordAuthentication no' 'PermitRootLogin yes' >"$ssh/config"
 	echo "[listed.test]:$ssh_port $(<"$ssh/host.pub")" >known
 	# As root it wants a directory that only an installed service makes.
@@ -74,15 +79,15 @@ end_ssh() {
 	cp -- "$KODA_BIN" koda
 	start_ssh
 	allow_listed 'd["net"]["allowed_domains"].append("listed.test:'"$ssh_port"'")'
-	command="ssh -F none -i key -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=$PWD/known"
-	command+=" -o GlobalKnownHostsFile=none -o ProxyCommand='env ASAN_OPTIONS=detect_leaks=0 $PWD/koda connect %h %p'"
+	command="ssh -F none -i key -o IdentitiesOnly=yes -o BatchMode=yes -o 'UserKnownHostsFile=\"$PWD/known\"'"
+	command+=" -o GlobalKnownHostsFile=none -o ProxyCommand='env ASAN_OPTIONS=detect_leaks=0 \"$PWD/koda\" connect %h %p'"
 	gets 'a word from outside' -c "$command -p $ssh_port $user@listed.test echo a word from outside"
 	# Much in both directions.
 	head -c 3000000 /dev/urandom >bytes
 	gets "$(sha256sum <bytes)" -c "$command -p $ssh_port $user@listed.test cat <bytes | sha256sum"
 	git_identity
 	new_repository "$BATS_TEST_TMPDIR/source"
-	gets '' sh -c 'GIT_SSH_COMMAND="$0" git clone -q "$1" copy' "${command/-i key/-i $PWD/key}" \
+	gets '' sh -c 'GIT_SSH_COMMAND="$0" git clone -q "$1" copy' "${command/-i key/-i \'$PWD/key\'}" \
 		"ssh://$user@listed.test:$ssh_port$BATS_TEST_TMPDIR/source"
 	[[ $(git -C copy rev-parse HEAD) == "$(git -C "$BATS_TEST_TMPDIR/source" rev-parse HEAD)" ]]
 	client -c "$command -p $ssh_port $user@other.test true"
@@ -90,6 +95,29 @@ end_ssh() {
 	# Without the helper there is no way at all.
 	client -c "${command%% -o ProxyCommand*} -o ConnectTimeout=5 -p $ssh_port $user@127.0.0.1 true"
 	[[ $status -eq 255 ]]
+}
+
+# As ssh.github.com and altssh.gitlab.com have it on 443: on a port where everything else that is
+# neither HTTP nor TLS is refused.
+@test "ssh and git over ssh on a port that is for the web" {
+	local command user
+	if [[ ! -x /usr/sbin/sshd ]] || ! command -v ssh >/dev/null; then
+		lacks 'an ssh client or server'
+	fi
+	user=$(id -un)
+	cp -- "$KODA_BIN" koda
+	start_ssh 8443 8008 8888 8000 5000 3000
+	allow_listed 'd["net"]["allowed_domains"].append("listed.test:'"$ssh_port"'")'
+	command="ssh -F none -i '$PWD/key' -o IdentitiesOnly=yes -o BatchMode=yes -o 'UserKnownHostsFile=\"$PWD/known\"'"
+	command+=" -o GlobalKnownHostsFile=none -o ProxyCommand='env ASAN_OPTIONS=detect_leaks=0 \"$PWD/koda\" connect %h %p'"
+	gets 'a word from outside' -c "$command -p $ssh_port $user@listed.test echo a word from outside"
+	git_identity
+	new_repository "$BATS_TEST_TMPDIR/source"
+	gets '' sh -c 'GIT_SSH_COMMAND="$0" git clone -q "$1" copy' "$command" \
+		"ssh://$user@listed.test:$ssh_port$BATS_TEST_TMPDIR/source"
+	[[ $(git -C copy rev-parse HEAD) == "$(git -C "$BATS_TEST_TMPDIR/source" rev-parse HEAD)" ]]
+	client -c "$command -p $ssh_port $user@other.test true"
+	[[ $status -eq 255 && $stderr == *'refused by the sandbox: not_listed'* ]]
 }
 
 @test "python: httpx" {
@@ -159,6 +187,7 @@ except httpx.ProxyError as error:
 	printf '%s\n' 'Package: koda-hello' 'Version: 1.0' 'Architecture: all' \
 		'Maintainer: Nobody <nobody@example.test>' 'Description: hello from the package' \
 		>"$BATS_TEST_TMPDIR/hello/DEBIAN/control"
+	chmod 755 "$BATS_TEST_TMPDIR/hello/DEBIAN" # whatever the umask
 	dpkg-deb -b "$BATS_TEST_TMPDIR/hello" "$deb/hello.deb" >/dev/null
 	(
 		cat -- "$BATS_TEST_TMPDIR/hello/DEBIAN/control"
@@ -167,8 +196,8 @@ except httpx.ProxyError as error:
 	) >"$deb/Packages"
 	echo "deb [trusted=yes] http://listed.test:$http/deb ./" >apt/sources.list
 	: >apt/status
-	local options="-qq -o Dir::Etc::sourcelist=$PWD/apt/sources.list -o Dir::Etc::sourceparts=/nowhere \
-		-o Dir::State=$PWD/apt -o Dir::State::status=$PWD/apt/status -o Dir::Cache=$PWD/apt/cache \
+	local options="-qq -o Dir::Etc::sourcelist='$PWD/apt/sources.list' -o Dir::Etc::sourceparts=/nowhere \
+		-o Dir::State='$PWD/apt' -o Dir::State::status='$PWD/apt/status' -o Dir::Cache='$PWD/apt/cache' \
 		-o APT::Sandbox::User= -o Debug::NoLocking=true -o Acquire::Retries=0"
 	gets 'hello from the package' -c "apt-get $options update >&2 &&
 		apt-get $options download koda-hello >&2 && dpkg-deb -f koda-hello_1.0_all.deb Description"

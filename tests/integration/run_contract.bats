@@ -78,6 +78,23 @@ teardown() {
 	says 124
 }
 
+@test "1 when the output of a command that has ended is not read in time" {
+	run -0 python3 -c '
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+try:
+    while True:
+        os.write(writer, bytes(4096))
+except BlockingIOError:
+    os.set_blocking(writer, True)
+runner = subprocess.Popen([sys.argv[1], "run", "--wall-time", "2", "-c", "echo lost"],
+                          stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE)
+print(runner.communicate(timeout=30)[1].decode().strip())
+print(runner.returncode)' "$KODA_BIN"
+	[[ $output == $'koda-sandbox: output was lost, its reader did not take it in time\n1' ]]
+}
+
 @test "126 for what is there but cannot be executed" {
 	echo 'echo no' >script
 	inside ./script
@@ -139,7 +156,7 @@ teardown() {
 	inside -c 'touch ran' -c 'touch ran'
 	refuses 'only once'
 	inside --backend nonsense touch ran
-	refuses "--backend: 'nonsense' is no backend"
+	refuses "--backend: 'nonsense' is not a backend"
 	inside --wall-time 301 touch ran
 	refuses --wall-time
 	inside --policy-fd 9 touch ran 9<&-
@@ -532,14 +549,17 @@ PY
 
 @test "too much output: the head, a note, the tail" {
 	inside --max-output 1000 -c 'head -c 3000 /dev/zero | tr "\0" a; head -c 3000 /dev/zero | tr "\0" z'
-	silent 0
+	says 0 '5000 bytes of output were left out' 'of each stream 1000 are kept' --max-output
 	a=$(printf 'a%.0s' {1..500})
 	[[ $stdout == "$a"$'\n[... 5000 bytes left out ...]\n'"${a//a/z}" ]]
 	# Each stream on its own.
 	inside --max-output 1000 -c 'head -c 900 /dev/zero | tr "\0" o; head -c 2000 /dev/zero | tr "\0" e >&2'
 	[[ $status -eq 0 && ${#stdout} -eq 900 ]]
 	e=${a//a/e}
-	[[ $stderr == "$e"$'\n[... 1000 bytes left out ...]\n'"$e" ]]
+	[[ $stderr == "$e"$'\n[... 1000 bytes left out ...]\n'"$e"$'\nkoda-sandbox: 1000 bytes of output were left out'* ]]
+	# Both streams together, and into a file, where nobody looks for a note in the middle.
+	inside --max-output 1000 -c 'head -c 1500 /dev/zero | tr "\0" o; head -c 1700 /dev/zero | tr "\0" e >&2'
+	[[ $stderr == *'koda-sandbox: 1200 bytes of output were left out'* ]]
 }
 
 @test "output that just fits is left alone" {
@@ -551,13 +571,13 @@ PY
 		cmp "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/part"
 	done
 	koda run --max-output 1000 cat <"$BATS_TEST_TMPDIR/data"
-	silent 0
+	says 0 '1 bytes of output were left out'
 	grep -qa '^\[\.\.\. 1 bytes left out \.\.\.\]$' "$BATS_TEST_TMPDIR/out"
 }
 
 @test "output without end is bounded by the wall time" {
 	inside --wall-time 5 --max-output 4K yes
-	says 124
+	[[ $status -eq 124 && $stderr == 'koda-sandbox: the wall time'*$'\nkoda-sandbox: '*' bytes of output were left out'* ]]
 	[[ $(wc -c <"$BATS_TEST_TMPDIR/out") -le 4200 ]]
 	[[ $stdout == *'bytes left out'* ]]
 }

@@ -59,10 +59,57 @@ if not eval(sys.argv[2]):
 	inside --events "$events" --wall-time 5 -c 'echo x >/etc/koda-x; printf 10%% >&2; sleep 20'
 	[[ $status -eq 124 ]]
 	# Lines of its own, and the block last, also if the command was within one.
-	[[ $stderr == *$'\n10%\nkoda-sandbox: the wall time has passed'*$'ended\n<sandbox_violations>\ndeny file-write* /etc/koda-x\n</sandbox_violations>' ]] ||
+	[[ $stderr == *$'\n10%\nkoda-sandbox: the wall time has passed'*$'\n<sandbox_violations>\ndeny file-write* /etc/koda-x\n</sandbox_violations>' ]] ||
 		{ show_result; false; }
 	told 'e[2]["type"] == "limit" and e[2]["which"] == "wall_time" and e[2]["value"] == 5'
 	told 'e[-1]["reason"] == "wall_time" and e[-1]["code"] is None'
+}
+
+# held JSON ARG...: the wall time that the start event of a run with such limits tells.
+held() {
+	printf '{"limits": %s}' "$1" >"$BATS_TEST_TMPDIR/policy"
+	shift
+	rm -f "$events"
+	inside --policy-fd 4 --events "$events" "$@" -c true 4<"$BATS_TEST_TMPDIR/policy"
+	[[ $status -eq 0 ]] || { show_result; return 1; }
+	python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["limits"]["wall_time"])' <"$events"
+}
+
+@test "start tells which limits hold: the wall time of a policy has a ceiling and a default" {
+	[[ $(held '{"wall_time_secs": 1000}') == 300 ]]
+	[[ $(held '{"wall_time_secs": 301}') == 300 ]]
+	[[ $(held '{"wall_time_secs": 300}') == 300 ]]
+	[[ $(held '{"wall_time_secs": 7}') == 7 ]]
+	[[ $(held '{"wall_time_secs": null}') == 60 ]]
+	[[ $(held '{}') == 60 ]]
+	[[ $(held '{"wall_time_secs": 1000}' --wall-time 20) == 20 ]]
+	[[ $(held '{}' --wall-time 300) == 300 ]]
+	rm -f "$events"
+	inside --trust plan --events "$events" --memory 64M --max-procs 100 true
+	told 'e[0]["limits"] == {"wall_time": 60, "output": 2 << 20, "memory": 64 << 20, "processes": 100, "cpu_time": None, "file_size": 8 << 30, "repositories": 512}'
+	rm -f "$events"
+	inside --trust safe --yes --wall-time 299 --events "$events" true
+	told 'e[0]["limits"]["wall_time"] == 299'
+}
+
+@test "no policy lets --wall-time exceed the ceiling" {
+	printf '{"limits": {"wall_time_secs": 1000}}' >"$BATS_TEST_TMPDIR/policy"
+	inside --policy-fd 4 --wall-time 301 true 4<"$BATS_TEST_TMPDIR/policy"
+	refuses --wall-time
+	[[ $stderr == *300*shell* ]]
+}
+
+@test "a shell has no wall time, unless one is given" {
+	"$KODA_BIN" shell --no-tty --events "$events" </dev/null
+	told 'e[0]["limits"]["wall_time"] is None'
+	rm -f "$events"
+	"$KODA_BIN" shell --no-tty --wall-time 20 --events "$events" </dev/null
+	told 'e[0]["limits"]["wall_time"] == 20'
+}
+
+@test "the message of the wall time says how to get more" {
+	inside --wall-time 1 sleep 600
+	[[ $status -eq 124 && $stderr == *'(1 s)'*'--wall-time'*'300 s'*'koda-sandbox shell'* ]] || { show_result; false; }
 }
 
 @test "output, CPU time and file size: limits; below them, none" {

@@ -342,6 +342,41 @@ print(runner.returncode)' "$KODA_BIN"
 	[[ $output == $'ended\n124' ]]
 }
 
+# T-95. The messages at the end go there too.
+@test "wall time: a standard error that nobody reads does not prolong it" {
+	run -0 python3 -c '
+import os, subprocess, sys
+reader, writer = os.pipe()
+runner = subprocess.Popen([sys.argv[1], "run", "--wall-time", "1", "-c", "yes >&2"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writer)
+try:
+    print(runner.wait(30))
+except subprocess.TimeoutExpired:
+    runner.kill()
+    print("goes on")' "$KODA_BIN"
+	[[ $output == 124 ]]
+}
+
+# T-95. Directories that exist, below a protected name: each was opened once for every one below it.
+@test "wall time: error messages that name deep paths are not looked into for long" {
+	python3 -c '
+import os
+os.mkdir(".idea")
+os.chdir(".idea")
+for _ in range(1900):
+    os.mkdir("d")
+    os.chdir("d")'
+	inside --wall-time 2 -- python3 -c '
+import os, sys
+for _ in range(16):
+    sys.stderr.write("mkdir: " + os.getcwd() + "/.idea" + "/d" * 1900 + "/x: File exists\n")
+sys.exit(3)'
+	[[ $status -eq 3 ]]
+	# The first is told of, and the rest is no other.
+	[[ $(grep -c '^deny file-write' <<<"$stderr") -eq 1 ]]
+	rm -rf .idea
+}
+
 @test "limits that can no longer be watched end everything" {
 	local init
 	# Without a control group, init is who watches.

@@ -225,11 +225,13 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$KODA_BIN"
 }
 
 @test "whoever approves a command sees all of it" {
-	on_tty "wait run in the sandbox:  'rm' '-rf' 'im portant' ? [y/N]" 'type n\n' -- \
-		run --trust safe rm -rf 'im portant'
+	on_tty "wait run it? [y/N]" 'type n\n' -- run --trust safe rm -rf $'im\nportant'
 	[[ $status -eq 125 ]] || { show_result; false; }
+	# On a line of its own, and one only: what it contains cannot look like the question.
+	tr -d '\r' <"$BATS_TEST_TMPDIR/out" | grep -qx 'run in the sandbox:'
+	tr -d '\r' <"$BATS_TEST_TMPDIR/out" | grep -qx "    'rm' '-rf' 'im\\\\x0aportant'"
 	long=$(printf 'x%.0s' {1..3000})
-	on_tty 'wait the end ? [y/N]' 'type y\n' 'wait done' -- \
+	on_tty 'wait the end' 'wait run it? [y/N]' 'type y\n' 'wait done' -- \
 		run --trust safe -c ": $long; echo done; : the end"
 	[[ $status -eq 0 ]] || { show_result; false; }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016,SC2154 # shells inside expand; https and origin come from origin.bash
-# T-73: TLS that the proxy terminates (net.mitm), as a program inside sees it: the authority is in the
+# T-73, T-76: TLS that the proxy terminates (net.mitm), as a program inside sees it: the authority is in the
 # file that the usual variables name, and its key is nowhere.
 
 setup() {
@@ -213,12 +213,132 @@ http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, hea
 	[[ ! -e ran ]]
 }
 
-@test "a key that does not fit: no connection, and the violations say why" {
-	(cd -- "$site" && authority stranger && mv stranger.key site.key)
+@test "an authority that the proxy cannot use: nothing runs, and one line says why" {
+	(cd -- "$site" && authority stranger && cat site.pem stranger.key >mixed.pem)
+	cp -- "$site/site.pem" "$site/odd.pem"
+	cp -- "$site/stranger.key" "$site/odd.key"
+	cp -- "$site/site.pem" "$site/empty.pem"
+	: >"$site/empty.key"
+	cp -- "$site/site.pem" "$site/garbled.pem"
+	echo nonsense >"$site/garbled.key"
+	openssl ec -in "$site/site.key" -aes128 -passout pass:x -out "$site/closed.key" 2>/dev/null
+	cp -- "$site/site.pem" "$site/closed.pem"
+	openssl req -x509 -key "$site/site.key" -days 2 -subj /CN=leaf -addext basicConstraints=CA:FALSE \
+		-out "$site/leaf.pem" 2>/dev/null
+	cp -- "$site/site.key" "$site/leaf.key"
+	for name in mixed odd empty garbled closed leaf; do
+		terminate "$site/$name.pem"
+		client touch ran
+		says 125 "$name.pem" 'net.mitm'
+	done
+	# The twin: the same way, with one that it can use.
+	[[ ! -e ran ]]
 	terminate "$site/site.pem"
+	client touch ran
+	[[ $status -eq 0 && -e ran ]]
+}
+
+@test "a key that cannot be opened is not taken for none" {
+	terminate "$site/site.pem"
+	rm "$site/site.key"
+	ln -s /nowhere/site.key "$site/site.key"
+	client touch ran
+	says 125 site.pem 'net.mitm'
+	rm "$site/site.key"
+	mkdir "$site/site.key"
+	client touch ran
+	says 125 site.pem 'net.mitm'
+	[[ ! -e ran ]]
+	# The twin: there really is none.
+	rmdir "$site/site.key"
+	client touch ran
+	[[ $status -eq 0 && -e ran ]]
+}
+
+# What a site hands out whose own proxy looks into TLS: the origin's certificate is signed by that
+# authority, as it would be there.
+@test "certificates without a key: clients trust them, and tunnels stay opaque" {
+	cp -- "$origin/ca.pem" "$site/corporate.pem"
+	terminate "$site/corporate.pem"
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello?secret=1"
+	event '"method" not in e and e["bytes_down"] > 0 and e["verdict"] == "allow"'
+	python3 -c '
+import json, sys
+start = [json.loads(line) for line in open(sys.argv[1])][0]
+sys.exit(start["type"] != "start" or start["tls"] != "opaque")' "$BATS_TEST_TMPDIR/events"
+	client sh -c 'for v in SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE; do
+		eval "echo \$$v"; done | uniq -c; cat "$SSL_CERT_FILE"'
+	[[ $stdout == *4\ /run/koda/ca-bundle.pem* && $stdout == *"$(<"$site/corporate.pem")"* ]]
+	gets 'hello from the origin' python3 -c '
+import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())' \
+		"https://listed.test:$https/hello"
+	git_identity
+	new_repository "$BATS_TEST_TMPDIR/source"
+	git clone -q --bare "$BATS_TEST_TMPDIR/source" "$origin/www/source.git"
+	git -C "$origin/www/source.git" update-server-info
+	gets '' git clone -q "https://listed.test:$https/source.git" copy
+	[[ -e copy/.git/HEAD ]]
+	if command -v node >/dev/null; then
+		gets 'hello from the origin' node -e '
+const http = require("http"), tls = require("tls"), name = process.argv[1];
+http.request({ host: "127.0.0.1", port: 3128, method: "CONNECT", path: name, headers: { Host: name } })
+	.on("connect", (_, socket) => {
+		const inside = tls.connect({ socket, servername: "listed.test" }, () =>
+			inside.write(`GET /hello HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`));
+		inside.pipe(process.stdout);
+	}).end();' "listed.test:$https"
+	fi
+	# The name is checked as in every tunnel.
+	client curl -sS "https://other.test:$https/hello"
+	[[ $status -ne 0 ]]
+	# The twin: another authority, and nobody trusts the origin.
+	terminate "$site/site.pem"
+	rm "$site/site.key"
 	client curl -sS "https://listed.test:$https/hello"
-	[[ $status -ne 0 && $stdout == '' ]]
-	[[ $stderr == *'deny other the proxy cannot serve: '*key* ]]
+	[[ $status -eq 60 ]]
+}
+
+@test "certificates without a key can be read inside, and not replaced" {
+	mkdir keys
+	cp -- "$origin/ca.pem" keys/corporate.pem
+	terminate "$project/keys/corporate.pem"
+	client cat keys/corporate.pem
+	[[ $status -eq 0 && $stdout == "$(<"$origin/ca.pem")" ]]
+	client sh -c 'mv "$0" moved; rm -f "$0"; echo x >"$0"; echo x >keys/corporate.key' keys/corporate.pem
+	cmp keys/corporate.pem "$origin/ca.pem"
+	[[ ! -s keys/corporate.key ]]
+	gets 'hello from the origin' curl -sS "https://listed.test:$https/hello"
+}
+
+@test "a key that is no PEM block, but can be read as one, is not taken for none" {
+	local name
+	mkdir keys
+	{ sed 's/^/ /' "$site/site.key" && cat "$site/site.pem"; } >keys/indented.pem
+	{ cat "$site/site.pem" && sed 's/^/# /' "$site/site.key"; } >keys/comment.pem
+	for name in indented comment; do
+		terminate "$project/keys/$name.pem"
+		client sh -c 'touch ran; cat "$0"' "keys/$name.pem"
+		says 125 "$name.pem" 'net.mitm'
+		[[ $stdout == '' && ! -e ran ]]
+		koda proxy --listen "unix:$BATS_TEST_TMPDIR/socket" --policy-fd 9 9<"$BATS_TEST_TMPDIR/policy"
+		refuses 'private key'
+	done
+	# The twin: the certificate alone.
+	cp -- "$site/site.pem" keys/alone.pem
+	terminate "$project/keys/alone.pem"
+	client cat keys/alone.pem
+	[[ $status -eq 0 && $stdout == "$(<"$site/site.pem")" ]]
+}
+
+@test "the start event says that TLS is terminated, and without net.mitm nothing" {
+	terminate "$site/site.pem"
+	client true
+	grep -q '"type":"start".*"tls":"terminated"' "$BATS_TEST_TMPDIR/events"
+	allow_listed
+	client true
+	run grep -c '"tls"' "$BATS_TEST_TMPDIR/events"
+	[[ $output == 0 ]]
 }
 
 @test "the plan shows the file" {

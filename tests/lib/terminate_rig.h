@@ -5,9 +5,9 @@
 
 #include "../unit/koda_test.h"
 
-#include "terminate.h"
-#include "tls_client.h"
-#include "tls_server.h"
+#include "tls/terminate.h"
+#include "tls/tls_client.h"
+#include "tls/tls_server.h"
 
 #include "base/fd.h"
 #include "certs.h"
@@ -18,8 +18,8 @@
 
 static EVP_PKEY *key;
 static X509 *root, *origin_cert, *bad_cert;
-static struct koda_tls_server *server;
-static struct koda_tls_client *client;
+static struct egress_tls_server *server;
+static struct egress_tls_client *client;
 
 static inline int set_up(void **state)
 {
@@ -32,7 +32,7 @@ static inline int set_up(void **state)
 						  .until_days = -1 };
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(ROOM);
 	struct koda_error err = { 0 };
-	struct koda_ca *ca = NULL;
+	struct egress_ca *ca = NULL;
 	koda_auto_fd int fd = -1;
 
 	(void)state;
@@ -41,22 +41,22 @@ static inline int set_up(void **state)
 	origin_cert = certs_server("DNS:" NAME, key, root, key);
 	bad_cert = certs_make(&expired, key, root, key);
 	certs_add_pem(root, &text);
-	KODA_ASSERT_OK(koda_tls_setup(&err), err);
+	KODA_ASSERT_OK(egress_tls_setup(&err), err);
 	KODA_ASSERT_OK(koda_fd_sealed("roots", text.ptr, text.len, &fd, &err), err);
-	KODA_ASSERT_OK(koda_tls_client_new(fd, &client, &err), err);
+	KODA_ASSERT_OK(egress_tls_client_new(fd, &client, &err), err);
 	certs_add_key_pem(key, NULL, &text);
-	KODA_ASSERT_OK(koda_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 },
-				     time(NULL), &ca, &err),
+	KODA_ASSERT_OK(egress_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 },
+				       time(NULL), &ca, &err),
 		       err);
-	KODA_ASSERT_OK(koda_tls_server_new(ca, &server, &err), err);
+	KODA_ASSERT_OK(egress_tls_server_new(ca, &server, &err), err);
 	return 0;
 }
 
 static inline int tear_down(void **state)
 {
 	(void)state;
-	koda_tls_client_free(client);
-	koda_tls_server_free(server);
+	egress_tls_client_free(client);
+	egress_tls_server_free(server);
 	X509_free(root);
 	X509_free(origin_cert);
 	X509_free(bad_cert);
@@ -66,9 +66,9 @@ static inline int tear_down(void **state)
 
 /* Both peers of a terminated connection, and what they saw. */
 struct rig {
-	struct koda_terminate *t;
-	struct koda_tls *client;
-	struct koda_tls *origin;
+	struct egress_terminate *t;
+	struct egress_tls *client;
+	struct egress_tls *origin;
 	SSL_CTX *origin_ctx;
 	struct koda_buf at_client;
 	struct koda_buf at_origin;
@@ -90,10 +90,10 @@ static inline struct rig *rig_new(X509 *cert, size_t step)
 	rig->log = (struct koda_buf)KODA_BUF_INIT(ROOM);
 	rig->step = step;
 	KODA_ASSERT_OK(koda_host_parse(koda_span_of(NAME), &host, &err), err);
-	KODA_ASSERT_OK(koda_terminate_new(server, client, &host, 443, time(NULL), &rig->t, &err),
+	KODA_ASSERT_OK(egress_terminate_new(server, client, &host, 443, time(NULL), &rig->t, &err),
 		       err);
-	KODA_ASSERT_OK(koda_tls_connect(client, &host, 443, &rig->client, &err), err);
-	KODA_ASSERT_OK(koda_tls_handshake(rig->client, &err), err);
+	KODA_ASSERT_OK(egress_tls_connect(client, &host, 443, &rig->client, &err), err);
+	KODA_ASSERT_OK(egress_tls_handshake(rig->client, &err), err);
 	rig->origin_ctx = SSL_CTX_new(TLS_server_method());
 	assert_int_equal(SSL_CTX_use_certificate(rig->origin_ctx, cert), 1);
 	assert_int_equal(SSL_CTX_use_PrivateKey(rig->origin_ctx, key), 1);
@@ -102,9 +102,9 @@ static inline struct rig *rig_new(X509 *cert, size_t step)
 
 static inline void rig_free(struct rig *rig)
 {
-	koda_terminate_free(rig->t);
-	koda_tls_free(rig->client);
-	koda_tls_free(rig->origin);
+	egress_terminate_free(rig->t);
+	egress_tls_free(rig->client);
+	egress_tls_free(rig->origin);
 	SSL_CTX_free(rig->origin_ctx);
 	koda_buf_clear(&rig->at_client);
 	koda_buf_clear(&rig->at_origin);
@@ -121,37 +121,37 @@ static inline void connect_origin(struct rig *rig)
 	rig->connects++;
 	SSL_set_accept_state(ssl);
 	KODA_ASSERT_OK(koda_host_parse(koda_span_of(NAME), &host, &err), err);
-	KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &rig->origin, &err), err);
-	KODA_ASSERT_OK(koda_terminate_connected(rig->t, &err), err);
+	KODA_ASSERT_OK(egress_tls_new(ssl, &host, 443, &rig->origin, &err), err);
+	KODA_ASSERT_OK(egress_terminate_connected(rig->t, &err), err);
 }
 
 /* From a peer into the terminated connection. */
-static inline bool carry_in(struct rig *rig, struct koda_tls *from, enum egress_side side)
+static inline bool carry_in(struct rig *rig, struct egress_tls *from, enum egress_side side)
 {
-	struct koda_span out = from ? koda_tls_out(from) : (struct koda_span){ NULL, 0 };
-	size_t max = rig->step < KODA_TERMINATE_FEED ? rig->step : KODA_TERMINATE_FEED;
+	struct koda_span out = from ? egress_tls_out(from) : (struct koda_span){ NULL, 0 };
+	size_t max = rig->step < EGRESS_TERMINATE_FEED ? rig->step : EGRESS_TERMINATE_FEED;
 
 	out.len = out.len < max ? out.len : max;
-	if (out.len == 0 || !koda_terminate_wants(rig->t, side))
+	if (out.len == 0 || !egress_terminate_wants(rig->t, side))
 		return false;
-	koda_terminate_feed(rig->t, side, out);
-	koda_tls_sent(from, out.len);
+	egress_terminate_feed(rig->t, side, out);
+	egress_tls_sent(from, out.len);
 	return true;
 }
 
 /* And out of it to a peer. */
-static inline bool carry_out(struct rig *rig, struct koda_tls *to, enum egress_side side,
+static inline bool carry_out(struct rig *rig, struct egress_tls *to, enum egress_side side,
 			     struct koda_buf *plain)
 {
-	struct koda_span out = koda_terminate_out(rig->t, side);
+	struct koda_span out = egress_terminate_out(rig->t, side);
 	struct koda_error err = { 0 };
 	size_t len = out.len < rig->step ? out.len : rig->step;
 
 	if (!to || len == 0)
 		return false;
 	out.len = len;
-	(void)!koda_tls_feed(to, &out, plain, &err);
-	koda_terminate_sent(rig->t, side, len);
+	(void)!egress_tls_feed(to, &out, plain, &err);
+	egress_terminate_sent(rig->t, side, len);
 	return true;
 }
 
@@ -167,26 +167,26 @@ static inline void note_record(struct rig *rig, const struct egress_record *reco
 /* What the owner of the sockets would do. False: nothing was to be done. */
 static inline bool handle(struct rig *rig)
 {
-	struct koda_terminate_output out;
+	struct egress_terminate_output out;
 
-	switch (koda_terminate_next(rig->t, &out)) {
-	case KODA_TERMINATE_WAIT:
+	switch (egress_terminate_next(rig->t, &out)) {
+	case EGRESS_TERMINATE_WAIT:
 		return false;
-	case KODA_TERMINATE_WANT_ORIGIN:
+	case EGRESS_TERMINATE_WANT_ORIGIN:
 		assert_true(out.request.tls);
 		if (rig->refusal)
-			koda_terminate_refused(rig->t, rig->refusal);
+			egress_terminate_refused(rig->t, rig->refusal);
 		else
 			connect_origin(rig);
 		return true;
-	case KODA_TERMINATE_DROP_ORIGIN:
-		koda_tls_free(rig->origin);
+	case EGRESS_TERMINATE_DROP_ORIGIN:
+		egress_tls_free(rig->origin);
 		rig->origin = NULL;
 		return true;
-	case KODA_TERMINATE_LOG:
+	case EGRESS_TERMINATE_LOG:
 		note_record(rig, &out.record);
 		return true;
-	case KODA_TERMINATE_CLOSE:
+	case EGRESS_TERMINATE_CLOSE:
 		rig->closed = true;
 		return false;
 	}
@@ -213,7 +213,7 @@ static inline void client_says(struct rig *rig, const char *text)
 	struct koda_error err = { 0 };
 
 	run(rig);
-	KODA_ASSERT_OK(koda_tls_write(rig->client, koda_span_of(text), &err), err);
+	KODA_ASSERT_OK(egress_tls_write(rig->client, koda_span_of(text), &err), err);
 	run(rig);
 }
 
@@ -222,7 +222,7 @@ static inline void origin_says(struct rig *rig, const char *text)
 	struct koda_error err = { 0 };
 
 	assert_non_null(rig->origin);
-	KODA_ASSERT_OK(koda_tls_write(rig->origin, koda_span_of(text), &err), err);
+	KODA_ASSERT_OK(egress_tls_write(rig->origin, koda_span_of(text), &err), err);
 	run(rig);
 }
 

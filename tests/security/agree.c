@@ -14,7 +14,7 @@
 #include "agree_tree.h"
 
 #include "base/buf.h"
-#include "base/diag.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/floor.h"
@@ -39,7 +39,7 @@
 		}                                                                                  \
 	} while (0)
 
-static bool fenced; /* no namespaces: only what exists at the start is held */
+static bool landlock_only; /* no namespaces: only what exists at the start is held */
 
 /* Rules about what is there, and about names that are missing in a directory that is there. Rules
  * that go through a file or a link are for other tests: they may keep a sandbox from starting. */
@@ -78,10 +78,10 @@ static struct koda_sandbox *open_sandbox(struct world *w)
 
 	if (backend && backend[0])
 		MUST(koda_backend_parse(backend, &options.backend, &err));
-	fenced = options.backend == KODA_BACKEND_LANDLOCK;
+	landlock_only = options.backend == KODA_BACKEND_LANDLOCK;
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
 		accept[i] = (enum koda_clause)i;
-	if (fenced) {
+	if (landlock_only) {
 		options.trust = KODA_TRUST_SAFE;
 		options.accept = accept;
 		options.accept_count = KODA_CLAUSE_COUNT;
@@ -135,7 +135,7 @@ static bool may(const struct koda_sandbox *sandbox, const char *path, bool write
 	if (koda_path_trace(path, &resolved, &links, &err) < 0)
 		return false; /* a loop */
 	/* Without a view a link can be followed wherever it is: there is nothing to read in it. */
-	for (size_t i = 0; i < links.len && yes && !fenced; i++)
+	for (size_t i = 0; i < links.len && yes && !landlock_only; i++)
 		yes = koda_rules_read(sandbox->rules, links.items[i], strlen(links.items[i]))
 			      .answer == KODA_ALLOW;
 	verdict = write ? koda_rules_write(sandbox->rules, resolved, strlen(resolved))
@@ -185,7 +185,7 @@ static void compare(struct world *w, const struct koda_sandbox *sandbox, const c
 	/* A writable place that does not exist cannot be made where its parent is not writable. */
 	if (creates && !worked && strcmp(answer, "EROFS") == 0)
 		skipped = true;
-	if (fenced && !skipped)
+	if (landlock_only && !skipped)
 		skipped = creates || (worked && may_by_another_name(w, sandbox, path, !reads)) ||
 			  (reads && !worked && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 	if (skipped)
@@ -279,6 +279,23 @@ static void show_policy(const struct koda_sandbox *sandbox)
 		(void)printf("#   %s\n", line);
 }
 
+/* The journal of placeholders stays; what is in it does not. Directories are not kept: a file has
+ * the store's name. */
+static void make_state(const struct world *w)
+{
+	static const char *const dirs[] = { "home/.local", "home/.local/state",
+					    "home/.local/state/koda",
+					    "home/.local/state/koda/placeholders" };
+	char path[PATH_MAX];
+
+	KODA_EACH(dir, dirs) {
+		(void)snprintf(path, sizeof(path), "%s/%s", w->top, *dir);
+		(void)mkdir(path, 0700);
+	}
+	(void)snprintf(path, sizeof(path), "%s/home/.local/state/koda/directories", w->top);
+	(void)mknod(path, S_IFREG | 0600, 0);
+}
+
 static void run_case(struct world *w, const char *dir, unsigned int number, const char *probe)
 {
 	unsigned int before = w->wrong;
@@ -300,6 +317,7 @@ static void run_case(struct world *w, const char *dir, unsigned int number, cons
 		koda_tree_worktree(w, other);
 	koda_tree_fill(w, w->root, 3);
 	koda_tree_fill(w, other, 1);
+	make_state(w);
 	size = count_tree(w->top);
 	sandbox = open_sandbox(w);
 	if (sandbox)

@@ -172,3 +172,42 @@ no_litter() {
 		return 1
 	fi
 }
+
+# opened COMMAND...: root's, in a mount namespace in which every user reaches the test's directory and the
+# programs, also if they lie below a directory that is closed to others.
+# shellcheck disable=SC2016 # the shell inside expands it
+opened() {
+	unshare --mount --propagation private bash -ec '
+		# Prints the topmost directory on the way to $1 that others cannot search.
+		closed() {
+			local dir=$1 top=
+			while [[ $dir != / ]]; do
+				(($(stat -c %a -- "$dir") % 2)) || top=$dir
+				dir=$(dirname -- "$dir")
+			done
+			printf %s "$top"
+		}
+		files=$1 programs=$2
+		shift 2
+		exec 5<"$files" 6<"$programs"
+		above_files=$(closed "$files") above_programs=$(closed "$programs")
+		[[ ! $above_files ]] || mount -t tmpfs -o mode=755 none "$above_files"
+		[[ ! $above_programs || $above_programs == "$above_files" ]] ||
+			mount -t tmpfs -o mode=755 none "$above_programs"
+		mask=$(umask)
+		umask 022
+		if [[ $above_files ]]; then
+			mkdir -p -- "$files"
+			mount --no-canonicalize --bind /proc/self/fd/5 "$files"
+		fi
+		if [[ $above_programs ]]; then
+			mkdir -p -- "$programs"
+			for file in /proc/self/fd/6/koda-*; do
+				[[ ! -f $file ]] || install -m 755 -- "$file" "$programs"
+			done
+		fi
+		umask "$mask"
+		exec 5<&- 6<&-
+		cd -- "$PWD"
+		exec "$@"' bash "$TMPDIR" "$(dirname -- "$(realpath -- "$KODA_PROGRAM")")" "$@"
+}

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is every op of a plan needed? A plan is made as for a run, one op is taken out, and the launcher
- * is started with what is left: it must refuse, or some probe must notice. The same for an op that
- * is made weaker: a kind that allows more, a flag less, a limit twice as high.
+ * Checks that every op of a plan is needed. One op is removed, or made weaker (a kind that allows
+ * more, a flag less, a limit twice as high): the launcher must refuse, or some probe must notice.
  *
- *   mutate all ROOT HOME PROBE ACTS      every op in turn; prints what nobody noticed
- *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary, a tree that can be
- * written) mutate with unsound HOW ROOT HOME PROBE ACTS  a plan that nobody sealed, or that is none
- *   mutate fence KIND PATH ROOT HOME PROBE ACTS   the same without namespaces
- *
+ *   mutate all ROOT HOME PROBE ACTS               every op in turn; prints what stays unnoticed
+ *   mutate with KIND PATH ROOT HOME PROBE ACTS    one op more (a canary, a writable tree)
+ *   mutate with unsound HOW ROOT HOME PROBE ACTS  a plan that is not sealed, or not sound
+ *   mutate landlock KIND PATH ROOT HOME PROBE ACTS   one op more, on the landlock backend
  * KODA_STAGE2 is the launcher. ACTS is a file of lines for `probe each`.
  */
 #include "unsound.h"
@@ -16,11 +14,13 @@
 #include "../unit/koda_test.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/proc.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "run/sandbox.h"
+#include "wire/launch_step.h"
 #include "wire/report.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct bench {
 	struct koda_plan plan;
 	const char *acts;
 	const char *launcher;
-	bool fenced;
+	bool landlock_only;
 	bool early; /* the filters that go ahead of the plan are as changed as the plan's */
 };
 
@@ -92,7 +92,7 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 						      .root = root,
 						      .policy = policy,
 						      .host_env = env,
-						      .backend = bench->fenced
+						      .backend = bench->landlock_only
 									 ? KODA_BACKEND_LANDLOCK
 									 : KODA_BACKEND_NATIVE };
 	const struct koda_command_options command = { .size = sizeof(command), .argv = argv };
@@ -150,7 +150,7 @@ static int launch(const struct bench *bench, int plan, int filters, int out, int
 {
 	static char name[] = "koda-sandbox-stage2";
 	static char mode[] = KODA_STAGE2_LANDLOCK;
-	char *const argv[] = { name, bench->fenced ? mode : NULL, NULL };
+	char *const argv[] = { name, bench->landlock_only ? mode : NULL, NULL };
 	char *const envp[] = { NULL };
 	koda_auto_fd int acts = open(bench->acts, O_RDONLY | O_CLOEXEC);
 	koda_auto_fd int err_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -203,6 +203,7 @@ static char *run(const struct bench *bench, const struct change *change)
 	struct koda_report report;
 	struct koda_error err = { 0 };
 	const struct koda_life_plan go = { KODA_LIFE_PLAN, KODA_LIFE_FOREVER };
+	const char *step;
 	char *said = NULL;
 	int code;
 
@@ -214,50 +215,51 @@ static char *run(const struct bench *bench, const struct change *change)
 	code = launch(bench, plan, filters, out, status_end, life_end);
 	koda_fd_close(&status_end);
 	report = last_report(status);
+	step = koda_launch_step_text(report.step);
 	/* Whichever of its processes has failed. */
 	if (report.kind != 0 &&
 	    code != (report.kind == KODA_REPORT_SETUP_FAILED ? KODA_STAGE2_FAILED : 0)) {
-		(void)snprintf(err.field, sizeof(err.field), "%d %s", code, report.step);
+		(void)snprintf(err.field, sizeof(err.field), "%d %s", code, step);
 		give_up("the launcher's exit status", &err);
 	}
 	(void)lseek(out, 0, SEEK_SET);
 	if (koda_fd_read_all(out, &text, &err) < 0)
 		give_up("read the answers", &err);
 	if (report.kind != KODA_REPORT_EXITED &&
-	    koda_buf_addf(&text, "refused: %.63s %.179s", report.step, report.path) < 0)
+	    koda_buf_addf(&text, "refused: %.63s %.179s", step, report.path) < 0)
 		give_up("out of memory", &err);
 	if (koda_buf_add(&text, "", 0) < 0 || koda_buf_take(&text, &said) < 0)
 		give_up("out of memory", &err);
 	return said;
 }
 
-/* Of no consequence by themselves: the command's own words, and checks of what else is there. */
-static bool is_exempt(enum koda_op_kind kind)
+/* Of no consequence by themselves: the command's own words, checks, where the guardian keeps things
+ * for the next run, and the placeholder of a hidden name, which another run may have made. */
+static bool is_exempt(const struct koda_op *op)
 {
-	return kind == KODA_OP_ENV || kind == KODA_OP_ARG || kind == KODA_OP_DENIED_READ ||
-	       kind == KODA_OP_DENIED_WRITE;
+	const uint64_t kinds = 1ULL << KODA_OP_ENV | 1ULL << KODA_OP_ARG |
+			       1ULL << KODA_OP_DENIED_READ | 1ULL << KODA_OP_DENIED_WRITE |
+			       1ULL << KODA_OP_JOURNAL | 1ULL << KODA_OP_STORE;
+
+	return (kinds >> op->kind & 1) || (op->flags & KODA_OP_HIDDEN);
 }
 
 static int drop_each(const struct bench *bench, const char *all)
 {
-	unsigned int survivors = 0;
-	unsigned int tried = 0;
+	unsigned int survivors = 0, tried = 0;
 
 	for (size_t i = 0; i < bench->plan.count; i++) {
-		const struct koda_plan_line *line = &bench->plan.lines[i];
+		const struct koda_op *op = &bench->plan.lines[i].op;
 		char *said;
 
-		if (is_exempt(line->op.kind))
+		if (is_exempt(op))
 			continue;
 		said = run(bench, &(struct change){ .at = i });
 		tried++;
 		if (strcmp(said, all) == 0) {
 			survivors++;
-			(void)printf("nobody missed: %s %s flags=%u n1=%llu n2=%llu\n",
-				     koda_op_name(line->op.kind),
-				     line->op.kind == KODA_OP_FILTER ? "" : line->op.text1.ptr,
-				     line->op.flags, (unsigned long long)line->op.n1,
-				     (unsigned long long)line->op.n2);
+			(void)printf("not missed: %s %s flags=%u\n", koda_op_name(op->kind),
+				     op->kind == KODA_OP_FILTER ? "" : op->text1.ptr, op->flags);
 		}
 		free(said);
 	}
@@ -265,9 +267,9 @@ static int drop_each(const struct bench *bench, const char *all)
 	return survivors ? 1 : 0;
 }
 
-/* The n-th way to make an op weaker; false if there are no more. A kind may be given up for one
- * that allows more; of the flags, EXTRA and FLEETING are about other runs and other programs;
- * Landlock's rights cannot be told from outside while the view says no as well. */
+/* Makes an op weaker in the n-th way; false if there are no more. A kind that allows more keeps
+ * only the flags that it accepts, or the decoder would refuse the plan. The flag FLEETING is about
+ * other programs; Landlock's rights cannot be told from outside while the view refuses as well. */
 static bool weaken(struct koda_op *op, unsigned int n)
 {
 	static const enum koda_op_kind weaker[KODA_OP_COUNT] = {
@@ -283,12 +285,13 @@ static bool weaken(struct koda_op *op, unsigned int n)
 		op->n1 = weaker[op->kind] && op->kind == KODA_OP_VEIL ? 0 : op->n1;
 		op->n2 = weaker[op->kind] && op->kind == KODA_OP_VEIL ? 0 : op->n2;
 		op->kind = weaker[op->kind] ? weaker[op->kind] : op->kind;
+		op->flags &= koda_op_accepts(op->kind);
 		return true;
 	case 1:
-		op->flags &= is_limit ? ~0U : ~KODA_OP_LATE;
+		op->flags &= is_limit ? ~0U : ~(uint32_t)KODA_OP_LATE;
 		return true;
 	case 2:
-		op->flags &= is_limit ? ~0U : ~KODA_OP_CLOSED;
+		op->flags &= is_limit ? ~0U : ~(uint32_t)KODA_OP_CLOSED;
 		return true;
 	case 3:
 		op->n1 += is_limit ? op->n1 + 1 : 0;
@@ -309,8 +312,7 @@ static bool is_same(const struct koda_op *a, const struct koda_op *b)
 
 static int weaken_each(const struct bench *bench, const char *all)
 {
-	unsigned int survivors = 0;
-	unsigned int tried = 0;
+	unsigned int survivors = 0, tried = 0;
 
 	for (size_t i = 0; i < bench->plan.count; i++) {
 		const struct koda_op *op = &bench->plan.lines[i].op;
@@ -373,8 +375,8 @@ int main(int argc, char **argv)
 {
 	struct bench bench = { .plan = KODA_PLAN_INIT, .launcher = getenv("KODA_STAGE2") };
 	bool all = argc == 6 && strcmp(argv[1], "all") == 0;
-	bool fence = argc == 8 && strcmp(argv[1], "fence") == 0;
-	bool with = fence || (argc == 8 && strcmp(argv[1], "with") == 0);
+	bool landlock = argc == 8 && strcmp(argv[1], "landlock") == 0;
+	bool with = landlock || (argc == 8 && strcmp(argv[1], "with") == 0);
 	char **place = argv + (with ? 4 : 2);
 	char *said;
 	int status;
@@ -382,7 +384,7 @@ int main(int argc, char **argv)
 	if (!bench.launcher || (!all && !with))
 		return 2;
 	bench.acts = place[3];
-	bench.fenced = fence;
+	bench.landlock_only = landlock;
 	make_plan(&bench, place[0], place[1], place[2]);
 	said = run(&bench, &(struct change){ .at = NONE });
 	if (strncmp(said, "refused:", 8) == 0 || !said[0]) {
@@ -390,10 +392,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	bench.early = with && strcmp(argv[2], "early-filter") == 0;
-	if (all)
-		status = drop_each(&bench, said) | weaken_each(&bench, said);
-	else
-		status = add_one(&bench, argv[2], argv[3]);
+	status = all ? drop_each(&bench, said) | weaken_each(&bench, said)
+		     : add_one(&bench, argv[2], argv[3]);
 	free(said);
 	koda_plan_clear(&bench.plan);
 	return status;

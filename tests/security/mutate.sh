@@ -64,6 +64,11 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 	done
 	# Of the home that the account has, if there is any; HOME says another.
 	printf 'open-read\t%s\n' "$account"/.config/koda/db "$account"/.local/state/koda
+	# From one mount to another: what is hidden before it is there.
+	for name in .config .config/koda .local .local/state .local/state/koda; do
+		printf 'rename\t%s/x\t%s/moved\n' "$account/$name" "$account"
+	done
+	printf 'open-read\t%s\n' "$home/tokens" /proc/{keys,key-users,cmdline,interrupts,kallsyms,modules}
 	printf 'open-read\t%s\n' secret veiled veiled/secret veiled/hole/file file /proc/1/status \
 		"$home/.config/koda/db/key" "$home/.local/state/koda/key" /dev/zero /dev/kmsg \
 		ca.pem ca.key /run/koda/ca-bundle.pem

@@ -12,8 +12,8 @@
 # works, backend:view if about mounts or a network of the command's own, which Landlock alone lacks. On
 # another backend only tests run of which every clause is one that the backend claims, in the words of
 # koda-sandbox doctor, to enforce; the others are not counted. needs:root and needs:user say who can try
-# it. KODA_TEST_LACK names what the machine is
-# to lack, as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
+# it, needs:pid1 that it runs below a PID 1 of its own. KODA_TEST_LACK names what the machine is to lack,
+# as KODA_WITHOUT knows it; tests tagged backend:locked need all of it.
 set -euo pipefail
 
 as=$1 file=$2
@@ -85,6 +85,11 @@ if [[ ${KODA_TEST_LACK-} ]]; then
 	lack=("$base/without" "$KODA_TEST_LACK")
 fi
 if [[ ${KODA_TEST_BACKEND-} ]]; then
+	# An ordinary user gets a PID 1 only with a user namespace, in which no file belongs to root any more,
+	# and a bubblewrap that does not belong to root is not used.
+	if [[ $KODA_TEST_BACKEND == bwrap && $tags == *needs:root* ]]; then
+		tags+=',!needs:pid1'
+	fi
 	tags+=,$(unclaimed "$KODA_TEST_BACKEND") || skip_all "$KODA_TEST_BACKEND does not work here"
 	# Tests call the program in many ways; all of them are to use the backend. What it does not
 	# claim a person has to accept, which trust mode auto does not let anybody do.
@@ -99,7 +104,7 @@ if [[ ${KODA_TEST_BACKEND-} ]]; then
 		run | shell | plan)
 			words=($accept)
 			[[ ! \${words[*]} || " \$* " == *' --trust '* ]] || words+=(--trust safe)
-			exec ${lack[*]} '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${words[@]}" "\${@:2}"
+			exec ${lack[*]@Q} '$KODA_PROGRAM' "\$1" --backend '$KODA_TEST_BACKEND' "\${words[@]}" "\${@:2}"
 			;;
 		esac
 		exec '$KODA_PROGRAM' "\$@"

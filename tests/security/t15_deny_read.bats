@@ -72,7 +72,7 @@ teardown() {
 	ACTS
 }
 
-# bats test_tags=clause:missing_names
+# bats test_tags=clause:missing_names,backend:locked
 @test "a hidden name that does not exist stays away: nothing can be made there" {
 	box=(--deny-read "$project/later" --deny-read "$project/a/b/later")
 	refused_each <<-ACTS

@@ -4,6 +4,8 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034 # box is the helper's; shells inside expand
 # T-16: a command writes where its policy does not let it.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	load helper
 	new_project

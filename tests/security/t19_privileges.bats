@@ -129,7 +129,7 @@ time.sleep(60)' >"$BATS_TEST_TMPDIR/full" 3>&- &
 	background+=("$holder")
 	eventually test -s "$BATS_TEST_TMPDIR/full"
 	[[ $(<"$BATS_TEST_TMPDIR/full") == EDQUOT ]]
-	"${become[@]}" "$KODA_BIN" run --wall-time 60 -- "$KODA_PROBE" open-read file \
+	opened "${become[@]}" "$KODA_BIN" run --wall-time 60 -- "$KODA_PROBE" open-read file \
 		>"$BATS_TEST_TMPDIR/waited" 2>&1 </dev/null 3>&- &
 	background+=("$!")
 	eventually is_locking "$uid"

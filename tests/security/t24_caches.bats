@@ -61,8 +61,9 @@ host_caches() {
 	allowed open-read "$HOME/.local/state"
 	refused open-read "$copies"
 	refused create "$copies/x"
-	# Outside they are there, and nobody else's.
-	[[ -d $copies && -z $(find "$HOME/.local/state/koda" -type d -perm /077) ]]
+	# Outside they are there, and closed to other users. Kept placeholders are 0755 below a closed directory.
+	[[ -d $copies && -z $(find "$HOME/.local/state/koda" -path '*/koda/directories/*' -prune -o \
+		-type d -perm /077 -print) ]]
 	# Nor is anything in it that its owner could not remove.
 	[[ -z $(find "$HOME/.local/state/koda" -type d ! -perm -700) ]]
 	# Nothing leads to them: no descriptor, no option of a mount.

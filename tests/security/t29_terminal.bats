@@ -37,8 +37,8 @@ sys.stdout.write(out.decode(errors="replace").replace("\r", ""))' "$@"
 }
 
 attempts() {
-	printf '%s\n' "$KODA_PROBE tiocsti 0" "$KODA_PROBE tiocsti-high 0" "$KODA_PROBE tioclinux 0"
-	printf '%s\n' "exec 3<>/dev/tty && $KODA_PROBE tiocsti 3"
+	printf '%s\n' "'$KODA_PROBE' tiocsti 0" "'$KODA_PROBE' tiocsti-high 0" "'$KODA_PROBE' tioclinux 0"
+	printf '%s\n' "exec 3<>/dev/tty && '$KODA_PROBE' tiocsti 3"
 }
 
 @test "nothing can be typed into it, from any descriptor" {

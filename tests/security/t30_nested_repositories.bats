@@ -44,6 +44,37 @@ cannot_touch() {
 	cannot_touch a/b/c/d/.git
 }
 
+# bats test_tags=clause:missing_names
+@test "six, seven and eight levels down, though the policy says less" {
+	local dir
+	for dir in 1/2/3/4/5/6 1/2/3/4/5/6/7 1/2/3/4/5/6/7/8; do
+		repository "$dir/.git"
+		mkdir "$dir/.git/info"
+	done
+	box=(--trust safe --yes)
+	for dir in 1/2/3/4/5/6 1/2/3/4/5/6/7 1/2/3/4/5/6/7/8; do
+		cannot_touch "$dir/.git"
+	done
+	policy_where "d['fs']['mandatory_deny_search_depth'] = 0"
+	cannot_touch 1/2/3/4/5/6/7/8/.git
+	# The twin: git works there.
+	allowed create 1/2/3/4/5/6/7/8/.git/objects/new
+}
+
+# bats test_tags=clause:missing_names
+@test "deeper if the policy says so, and no deeper than forty" {
+	local deep=. i
+	for ((i = 1; i <= 41; i++)); do
+		deep+=/$i
+	done
+	repository "${deep%/*}/.git"
+	repository "$deep/.git"
+	mkdir "${deep%/*}/.git/info"
+	policy_where "d['fs']['mandatory_deny_search_depth'] = 255"
+	cannot_touch "${deep%/*}/.git"
+	allowed create "$deep/.git/hooks/pre-commit"
+}
+
 @test "the pointer file of a worktree or submodule" {
 	mkdir sub
 	echo 'gitdir: ../elsewhere' >sub/.git
@@ -256,18 +287,6 @@ cannot_touch() {
 	echo '[server]' >"$project/own/config"
 	allowed open-write "$project/own/config"
 	allowed create "$project/own/hooks/new"
-}
-
-# bats test_tags=clause:missing_names
-@test "a project without .git is not made into a git directory" {
-	run_box sh -c 'mkdir -p objects; echo "ref: refs/heads/m" >HEAD; mkdir refs; printf "[core]\n" >config' \
-		2>/dev/null || true
-	[[ ! -d $project/refs ]]
-	# Twin: in a repository a directory of that name is nobody's business.
-	rm -rf "$project/HEAD" "$project/objects" "$project/config"
-	git -c init.defaultBranch=main init -q "$project"
-	run_box mkdir refs
-	[[ -d $project/refs ]]
 }
 
 @test "what a killed run has left does not stop the next" {

@@ -19,6 +19,11 @@ ways() {
 	printf 'symlink\tfile\t%s\nlink\tfile\t%s\nrename\tfile\t%s\nrename\tdir\t%s\n' "$1" "$1" "$1" "$1"
 }
 
+# marked DIR...: as a placeholder is.
+marked() {
+	touch -m -d @951827696 -- "$@"
+}
+
 # beside ACT ARG...: by a run that began, with the options of second, while another had its placeholders
 # there, after that one has ended.
 beside() {
@@ -67,6 +72,14 @@ refused_beside() {
 	no_litter $'./.claude\n./.koda\n./dir\n./file'
 }
 
+@test "what Mercurial runs, once there is a repository; and one can be made" {
+	run_box mkdir .hg .github .github/workflows
+	mkdir dir
+	refused_each < <(ways .hg/hgrc && ways .hg/sharedpath)
+	run_box touch .hg/requires
+	no_litter $'./.github\n./.github/workflows\n./.hg\n./.hg/requires\n./dir\n./file'
+}
+
 @test "no git name can be created: in the project's repository, a nested one, or none" {
 	mkdir -p dir nested/.git
 	for repository in .git nested/.git; do
@@ -89,10 +102,12 @@ refused_beside() {
 }
 
 @test "a leftover placeholder of a killed run is no way in, and goes" {
-	python3 -c '
-import os, stat
-os.mknod(".vscode", stat.S_IFSOCK)
-os.mknod(".claude", stat.S_IFSOCK)'
+	# One that was being made, one that was there, and what earlier builds had.
+	mkdir .claude
+	chmod 1700 .claude
+	mkdir .vscode
+	marked .vscode
+	python3 -c 'import os, stat; os.mknod(".codex", stat.S_IFSOCK)'
 	refused_each <<-ACTS
 		create	.vscode/tasks.json
 		chmod	.vscode	0755
@@ -100,6 +115,8 @@ os.mknod(".claude", stat.S_IFSOCK)'
 		rename	.vscode	moved
 		unlink	.claude
 		mkdir	.claude/agents
+		create	.codex
+		create	.codex/inside
 	ACTS
 	no_litter ./file
 }
@@ -151,13 +168,26 @@ os.setxattr(sys.argv[1], "system.posix_acl_default", struct.pack("<I", 2) + acl)
 	policy_where 'd["fs"]["allow_git_config"] = True'
 	allowed chmod denied 0755
 	allowed chmod .git/config.worktree 0644
-	[[ $(stat -c %a:%h denied .git/config.worktree) == $'755:1\n644:1' ]]
-	[[ $(stat -c %a .mcp.json .vscode .git/gitdir) == $'0\n0\n1444' ]]
+	allowed create denied/file
+	[[ $(stat -c %a:%h .git/config.worktree) == 644:1 ]]
+	[[ $(stat -c %a .mcp.json .vscode .git/modules) == $'755\n755\n1444' ]]
 	# Twin: the others are names of one.
-	[[ .mcp.json -ef .vscode && .git/gitdir -ef .git/modules ]]
+	[[ .git/branches -ef .git/modules ]]
 	: >enough
 	wait "${background[@]}"
-	[[ ! -e .mcp.json && ! -e .git/gitdir ]]
+	[[ ! -e .mcp.json && ! -e .git/modules && -e denied/file ]]
+}
+
+# cargo new found no repository at a commondir of ".", and cargo package stopped at an empty gitdir,
+# and at a remotes that is no directory.
+@test "placeholders in a git directory are what libgit2 and gitoxide pass over, too" {
+	mkdir -p .git/hooks
+	[[ $(run_box sh -c 'cat .git/commondir; find .git/gitdir .git/remotes -prune -type d') == \
+		$'./\n.git/gitdir\n.git/remotes' ]]
+	refused create .git/gitdir/x
+	refused create .git/remotes/x
+	refused rmdir .git/remotes
+	[[ ! -e .git/commondir && ! -e .git/gitdir && ! -e .git/remotes ]]
 }
 
 @test "where a file is in the place of a directory, nothing can be made below it, nor in its place" {
@@ -192,6 +222,11 @@ for name in "other/.git/config", "other/.git/gitdir":
 	refused create other/.git/config
 	refused unlink other/.git/gitdir
 	[[ ! -e other/.git/config && ! -e other/.git/gitdir ]]
+	# And a directory.
+	run_box sh -c 'mkdir -p third/.git/config third/.git/hooks && touch -m -d @951827696 third/.git/*'
+	refused create third/.git/config/file
+	refused create third/.git/hooks/post-commit
+	[[ ! -e third/.git/config && ! -e third/.git/hooks ]]
 }
 
 @test "what is the user's own stays, empty and read-only as it may be" {
@@ -212,16 +247,30 @@ for name in "other/.git/config", "other/.git/gitdir":
 	[[ ! -e .git/config.worktree ]]
 }
 
-@test "who keeps the directory locked while a run ends has nothing left behind for good" {
+# left_locked: a run that ends while another process has the directory locked, and leaves its
+# placeholders to others.
+left_locked() {
 	exec 5<.
 	flock -s 5
+	box=(--deny-write "$project/denied")
 	run_box true 5<&-
-	[[ -S .vscode ]]
+	[[ -d .vscode && -d denied ]]
 	exec 5<&-
-	for ((i = 0; i < 600; i++)); do
-		[[ -e .vscode ]] || break
-		sleep 0.05
-	done
+	box=()
+}
+
+@test "who keeps the directory locked while a run ends has nothing left behind for good" {
+	left_locked
+	run_box true
+	no_litter ./file
+}
+
+@test "nor if no other run comes to the project, but one elsewhere" {
+	left_locked
+	(
+		cd -- "$elsewhere" || exit
+		run_box sh -c 'for i in $(seq 600); do [ -e "$1/denied" ] || exit 0; sleep 0.05; done; exit 1' sh "$project"
+	)
 	no_litter ./file
 }
 

@@ -3,12 +3,12 @@
 # bats file_tags=clause:none,backend:native
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154,SC2317 # project comes from helper.bash; shells inside expand
 # T-49: bubblewrap, which makes the namespaces where we may not, is not bubblewrap, or does not do what it
-# was told, or cannot hold what was asked for. And T-48: down the ladder, and never below it.
+# was told, or cannot hold what was asked for. And T-48: the fallback, and nothing below its end.
 
 setup() {
 	load helper
 	new_project
-	: "${KODA_WITHOUT:?set KODA_WITHOUT to tests/security/without}" "${KODA_BEND:?}"
+	: "${KODA_WITHOUT:?set KODA_WITHOUT to tests/security/without}" "${KODA_WEAKEN_BWRAP:?}"
 	cp -- "$KODA_WITHOUT" "$BATS_TEST_TMPDIR/without"
 	[[ -x /usr/bin/bwrap ]] || lacking bubblewrap
 	answer=
@@ -73,7 +73,7 @@ among() {
 }
 
 # bats test_tags=needs:user
-@test "down the ladder: bubblewrap where only that may" {
+@test "fallback: bubblewrap where only that may" {
 	only_bubblewrap
 	for trust in plan safe auto; do
 		attempt --trust "$trust"
@@ -95,7 +95,7 @@ among() {
 @test "a program of that name in PATH, in the project or at home is never run" {
 	mkdir -p "$HOME/bin" "$HOME/.local/bin" bin
 	for dir in "$HOME/bin" "$HOME/.local/bin" "$project/bin" "$project"; do
-		printf '#!/bin/sh\ntouch %s\nexec /usr/bin/bwrap "$@"\n' "$BATS_TEST_TMPDIR/planted" >"$dir/bwrap"
+		printf '#!/bin/sh\ntouch %q\nexec /usr/bin/bwrap "$@"\n' "$BATS_TEST_TMPDIR/planted" >"$dir/bwrap"
 		chmod 755 "$dir/bwrap"
 	done
 	export PATH=$project:$project/bin:$HOME/bin:$HOME/.local/bin:$PATH
@@ -143,7 +143,7 @@ among() {
 }
 
 # bats test_tags=needs:root
-@test "without any, the ladder ends, and doctor says what to install" {
+@test "without any, the fallback ends, and doctor says what to install" {
 	mount -t tmpfs none "$elsewhere" || lacking 'a mount'
 	mkdir "$elsewhere/up" "$elsewhere/work"
 	mknod "$elsewhere/up/bwrap" c 0 0
@@ -179,6 +179,21 @@ among() {
 		[[ $status -eq 125 && ! -e ran ]]
 		grep -q 'link_names: .*; native: ' "$BATS_TEST_TMPDIR/err"
 	fi
+}
+
+@test "the refusal names the link" {
+	echo 'use' >real
+	ln -s real .envrc
+	attempt --backend bwrap
+	[[ $status -eq 125 && ! -e ran ]]
+	grep -qF 'link_names: .envrc: a protected name is a link' "$BATS_TEST_TMPDIR/err"
+	ln -s real .mcp.json
+	attempt --backend bwrap
+	[[ $status -eq 125 && ! -e ran ]]
+	grep -q 'link_names: .* (and 1 more): a protected name is a link' "$BATS_TEST_TMPDIR/err"
+	rm .envrc .mcp.json
+	attempt --backend bwrap
+	[[ $status -eq 0 && -e ran ]]
 }
 
 @test "no user namespaces: by a filter, by a limit" {
@@ -254,13 +269,13 @@ among() {
 @test "whatever bubblewrap leaves out or does by halves is noticed" {
 	mkdir -p hidden veiled/a/hole closed .git/hooks nested/.git/hooks "$HOME/.cache"
 	echo secret >secret
-	run "$KODA_BEND" "$project" "$HOME"
+	run "$KODA_WEAKEN_BWRAP" "$project" "$HOME"
 	[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
 	if ! is_root; then
 		only_bubblewrap
 		mkdir -p "$HOME/hidden" "$HOME/veiled/a/hole"
 		echo secret >"$HOME/secret"
-		run "${lack[@]}" "$KODA_BEND" "$project" "$HOME" open
+		run "${lack[@]}" "$KODA_WEAKEN_BWRAP" "$project" "$HOME" open
 		[[ $status -eq 0 && $output == *' 0 not noticed' ]] || { echo "$output"; false; }
 	fi
 }

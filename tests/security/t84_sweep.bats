@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bats file_tags=clause:none
-# shellcheck disable=SC2016,SC2034,SC2154 # box is the helper's; shells inside expand
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # box is the helper's; shells inside expand
 # T-84: what killed runs leave behind fills the disk, or whoever sweeps it is led to something else.
 
 setup() {
 	load helper
-	load fence
+	load landlock
 	new_project
 	planted=("$HOME/.local")
 }
@@ -57,7 +57,7 @@ gone() {
 }
 
 @test "the temporary directory of a run that was killed whole goes with a later run" {
-	use_fence
+	use_landlock
 	echo keep >precious
 	new_stale
 	sweep_until gone "$name"
@@ -66,7 +66,7 @@ gone() {
 
 @test "that of a run that goes on stays, and so does one that was just made" {
 	local live fresh stale
-	use_fence
+	use_landlock
 	"$KODA_BIN" run "${box[@]}" --wall-time 60 -- sh -c \
 		'echo kept >"$TMPDIR/file" && touch -d "1 hour ago" "$TMPDIR" && echo "$TMPDIR" >new && mv new up
 		while [ ! -e "$TMPDIR/end" ]; do sleep 0.05; done; cat "$TMPDIR/file" >seen' >/dev/null 2>&1 3>&- &
@@ -91,7 +91,7 @@ gone() {
 
 @test "links, files, and names that are not quite right stay" {
 	local link file short
-	use_fence
+	use_landlock
 	mkdir -m 700 target
 	echo keep >target/file
 	touch -d '1 hour ago' target
@@ -115,7 +115,7 @@ gone() {
 # bats test_tags=needs:root
 @test "directories of others stay" {
 	local other
-	use_fence
+	use_landlock
 	new_stale
 	other=$name
 	chown -R -h 65533:65533 -- "$other"
@@ -156,4 +156,26 @@ copy() {
 	# Twin: it was the lock that kept it.
 	sweep_until gone "$copies/=%2fused"
 	[[ -d $copies/=%2fnew/.cache/0/upper ]]
+}
+
+# bats test_tags=backend:view
+@test "journals that somebody keeps locked hold up the end of no run" {
+	local journals=$HOME/.local/state/koda/placeholders start i
+	mkdir -p "$journals"
+	chmod 700 "$HOME/.local/state/koda" "$journals"
+	for i in {1..12}; do
+		: >"$journals/1-$i"
+	done
+	python3 -c '
+import fcntl, os, sys, time
+files = [open(os.path.join(sys.argv[1], name)) for name in os.listdir(sys.argv[1])]
+for file in files:
+    fcntl.flock(file, fcntl.LOCK_EX)
+open(sys.argv[2], "w").close()
+time.sleep(60)' "$journals" "$PWD/locked" 3>&- &
+	background+=("$!")
+	wait_for locked
+	start=${EPOCHREALTIME/./}
+	"$KODA_BIN" run "${box[@]}" -- sleep 0.4
+	((${EPOCHREALTIME/./} - start < 3000000))
 }

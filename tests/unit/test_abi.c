@@ -291,7 +291,7 @@ static void frozen_layouts(void **state)
 		AT(koda_outcome, end, 8),
 		AT(koda_outcome, output_bytes, 24),
 		AT(koda_outcome, setup, 44),
-		AT(koda_event, of, 16),
+		AT(koda_event, data, 16),
 #undef SIZE
 #undef AT
 	};
@@ -316,8 +316,12 @@ static void frozen_numbers(void **state)
 	assert_int_equal(KODA_BACKEND_LANDLOCK, 3);
 	assert_int_equal(KODA_END_TIMEOUT, 4);
 	assert_int_equal(KODA_EVENT_EXIT, 4);
+	assert_int_equal(KODA_EVENT_LEFT_BEHIND, 5);
+	assert_int_equal(KODA_LEFT_HG_DIR, 4);
+	assert_int_equal(KODA_LEFT_UNSEEN, 5);
 	assert_int_equal(KODA_VIOLATION_OTHER, 4);
 	assert_int_equal(KODA_CEILING_FILE_SIZE, 5);
+	assert_int_equal(KODA_CEILING_REPOSITORIES, 6);
 	assert_int_equal(KODA_REASON_SETUP, 4);
 	assert_int_equal(KODA_CLAUSE_WRITE_OUTSIDE, 0);
 	assert_int_equal(KODA_CLAUSE_END_OF_TREE, 13);

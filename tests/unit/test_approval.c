@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int start(enum koda_ask ask, bool approved)
+static int start_with(struct koda_sandbox_options options, enum koda_ask ask, bool approved)
 {
 	char root[] = "/var/tmp/koda-approval-XXXXXX";
 	const char *const argv[] = { "true", NULL };
 	const char *const env[] = { "HOME=/nonexistent", NULL };
 	const struct koda_command_options what = {
 		.size = sizeof(what), .argv = argv, .approved = approved, .stdio = { -1, -1, -1 }
-	};
-	struct koda_sandbox_options options = {
-		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
 	};
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
@@ -24,8 +21,11 @@ static int start(enum koda_ask ask, bool approved)
 	int r;
 
 	assert_non_null(mkdtemp(root));
-	assert_int_equal(koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, NULL), KODA_OK);
+	assert_int_equal(koda_policy_for_trust(options.trust, root, &policy, NULL), KODA_OK);
 	koda_policy_set_ask(policy, ask);
+	options.size = sizeof(options);
+	options.root = root;
+	options.host_env = env;
 	options.policy = policy;
 	assert_int_equal(koda_sandbox_open(&options, &sandbox, NULL), KODA_OK);
 	r = koda_sandbox_start(sandbox, &what, &command, NULL);
@@ -40,6 +40,17 @@ static int start(enum koda_ask ask, bool approved)
 	return r;
 }
 
+static int start(enum koda_ask ask, bool approved)
+{
+	return start_with((struct koda_sandbox_options){ .trust = KODA_TRUST_AUTO }, ask, approved);
+}
+
+static int start_bare(enum koda_trust trust, enum koda_ask ask, bool approved)
+{
+	return start_with((struct koda_sandbox_options){ .trust = trust, .no_sandbox = true }, ask,
+			  approved);
+}
+
 static void test_approval(void **state)
 {
 	(void)state;
@@ -50,9 +61,22 @@ static void test_approval(void **state)
 	assert_int_equal(start(KODA_ASK_FORBID, true), KODA_E_DENIED);
 }
 
+/* Plan's own policy asks for none: in a sandbox it changes nothing. */
+static void nothing_runs_unasked_without_a_sandbox(void **state)
+{
+	(void)state;
+	assert_int_equal(start_bare(KODA_TRUST_PLAN, KODA_ASK_AUTO, false), KODA_E_DENIED);
+	assert_int_equal(start_bare(KODA_TRUST_PLAN, KODA_ASK_AUTO, true), KODA_OK);
+	assert_int_equal(start_bare(KODA_TRUST_SAFE, KODA_ASK_AUTO, false), KODA_E_DENIED);
+	assert_int_equal(start_bare(KODA_TRUST_SAFE, KODA_ASK_FORBID, true), KODA_E_DENIED);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_approval) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_approval),
+		cmocka_unit_test(nothing_runs_unasked_without_a_sandbox),
+	};
 
 	return KODA_TEST_RUN(tests);
 }

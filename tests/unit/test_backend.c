@@ -3,8 +3,8 @@
 #include "koda_test.h"
 
 #include "plan/plan.h"
-#include "run/admit.h"
-#include "run/backend.h"
+#include "run/backend/admit.h"
+#include "run/backend/backend.h"
 
 static const struct koda_machine good = {
 	.landlock_abi = 7, .userns = KODA_USERNS_FREE, .seccomp_filter = true, .overlay = true

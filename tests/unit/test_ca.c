@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "koda_test.h"
 
-#include "ca.h"
+#include "tls/ca.h"
 
 #include "../lib/certs.h"
 #include "base/fd.h"
@@ -49,14 +49,14 @@ static void add_cert(const struct cert_spec *spec, EVP_PKEY *key, struct koda_bu
 static const char *why(const struct koda_buf *bundle, const struct koda_buf *key)
 {
 	static struct koda_error err;
-	struct koda_ca *ca = NULL;
+	struct egress_ca *ca = NULL;
 	struct koda_span second = key ? koda_buf_span(key) : (struct koda_span){ NULL, 0 };
 	int r;
 
 	err = (struct koda_error){ 0 };
-	r = koda_ca_parse(koda_buf_span(bundle), second, time(NULL), &ca, &err);
+	r = egress_ca_parse(koda_buf_span(bundle), second, time(NULL), &ca, &err);
 	if (r == KODA_OK) {
-		koda_ca_free(ca);
+		egress_ca_free(ca);
 		return "";
 	}
 	if (r != KODA_E_POLICY || err.code != r || !err.message[0])
@@ -238,7 +238,7 @@ static void finds_signer_and_chain(void **state)
 	X509 *root = certs_make(&root_spec, key_rsa, NULL, NULL);
 	X509 *sub = certs_make(&sub_spec, key_ec, root, key_rsa);
 	X509 *stranger = certs_make(&stranger_spec, key_other, NULL, NULL);
-	koda_auto_ca struct koda_ca *ca = NULL;
+	koda_auto_ca struct egress_ca *ca = NULL;
 	struct koda_error err = { 0 };
 
 	(void)state;
@@ -246,8 +246,8 @@ static void finds_signer_and_chain(void **state)
 	certs_add_pem(root, &text);
 	certs_add_pem(sub, &text);
 	certs_add_key_pem(key_ec, NULL, &text);
-	KODA_ASSERT_OK(koda_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 },
-				     time(NULL), &ca, &err),
+	KODA_ASSERT_OK(egress_ca_parse(koda_buf_span(&text), (struct koda_span){ NULL, 0 },
+				       time(NULL), &ca, &err),
 		       err);
 	assert_int_equal(X509_cmp(ca->cert, sub), 0);
 	assert_int_equal(sk_X509_num(ca->chain), 1);
@@ -271,7 +271,7 @@ static void reads_descriptors(void **state)
 	koda_auto_buf struct koda_buf cert = KODA_BUF_INIT(ROOM);
 	koda_auto_buf struct koda_buf key = KODA_BUF_INIT(ROOM);
 	const struct cert_spec spec = { 0 };
-	koda_auto_ca struct koda_ca *ca = NULL;
+	koda_auto_ca struct egress_ca *ca = NULL;
 	struct koda_error err = { 0 };
 	koda_auto_fd int cert_fd = -1, key_fd = -1, other = -1;
 
@@ -282,17 +282,17 @@ static void reads_descriptors(void **state)
 	key_fd = sealed(&key);
 	/* Where the descriptor stands does not matter. */
 	assert_true(lseek(cert_fd, 0, SEEK_END) > 0);
-	KODA_ASSERT_OK(koda_ca_read(cert_fd, key_fd, time(NULL), &ca, &err), err);
-	koda_ca_free(KODA_TAKE(ca));
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_ca_read(cert_fd, -1, time(NULL), &ca, &err), err);
+	KODA_ASSERT_OK(egress_ca_read(cert_fd, key_fd, time(NULL), &ca, &err), err);
+	egress_ca_free(KODA_TAKE(ca));
+	KODA_ASSERT_FAILS(KODA_E_POLICY, egress_ca_read(cert_fd, -1, time(NULL), &ca, &err), err);
 	other = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_ca_read(other, key_fd, time(NULL), &ca, &err), err);
-	KODA_ASSERT_FAILS(KODA_E_SYS, koda_ca_read(-1, key_fd, time(NULL), &ca, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, egress_ca_read(other, key_fd, time(NULL), &ca, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_SYS, egress_ca_read(-1, key_fd, time(NULL), &ca, &err), err);
 	koda_fd_close(&other);
 	other = memfd_create("empty", MFD_CLOEXEC);
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_ca_read(other, key_fd, time(NULL), &ca, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, egress_ca_read(other, key_fd, time(NULL), &ca, &err), err);
 	assert_int_equal(ftruncate(other, (off_t)2 << 20), 0);
-	KODA_ASSERT_FAILS(KODA_E_LIMIT, koda_ca_read(other, key_fd, time(NULL), &ca, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_LIMIT, egress_ca_read(other, key_fd, time(NULL), &ca, &err), err);
 }
 
 int main(void)

@@ -3,7 +3,8 @@
 #include "koda_test.h"
 
 #include "../lib/scratch.h"
-#include "run/site.h"
+#include "run/project/cache.h"
+#include "run/project/site.h"
 
 /* Loads a site with HOME, and XDG_STATE_HOME unless it is NULL, below the scratch directory. */
 static void load(struct koda_site *site, const char *dir, const char *root, const char *state_home)
@@ -44,7 +45,7 @@ static void real_directories_are_caches(void **state)
 	load(&site, *state, "project", NULL);
 	assert_int_equal(site.caches.len, 1);
 	assert_true(has(&site, *state, "home/.cache"));
-	KODA_ASSERT_OK(koda_site_cache_store(&site, &store, &err), err);
+	KODA_ASSERT_OK(koda_cache_store(&site, &store, &err), err);
 	assert_memory_equal(store, koda_in(*state, "home/.local/state/koda/caches/=%2f"),
 			    strlen(koda_in(*state, "home/.local/state/koda/caches/=%2f")));
 }
@@ -60,7 +61,7 @@ static void no_caches_no_store(void **state)
 	(void)koda_make_file(*state, "home/.cache", "");
 	load(&site, *state, "project", NULL);
 	assert_int_equal(site.caches.len, 0);
-	KODA_ASSERT_OK(koda_site_cache_store(&site, &store, &err), err);
+	KODA_ASSERT_OK(koda_cache_store(&site, &store, &err), err);
 	assert_null(store);
 }
 
@@ -103,7 +104,7 @@ static void stores_differ(void **state)
 		} else {
 			load(&site, koda_in(*state, ""), koda_in("home", roots[i]), NULL);
 		}
-		KODA_ASSERT_OK(koda_site_cache_store(&site, &store, &err), err);
+		KODA_ASSERT_OK(koda_cache_store(&site, &store, &err), err);
 		assert_non_null(store);
 		assert_false(koda_strv_has(&seen, store));
 		KODA_ASSERT_OK(koda_strv_add(&seen, store, &err), err);

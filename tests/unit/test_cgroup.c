@@ -3,7 +3,7 @@
 #include "koda_test.h"
 
 #include "../lib/scratch.h"
-#include "run/cgroup.h"
+#include "run/backend/cgroup.h"
 
 #define ALL "cpu memory pids\n"
 

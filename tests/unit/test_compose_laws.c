@@ -326,6 +326,44 @@ static void composition_is_commutative_and_associative_on_effects(void **state)
 	}
 }
 
+static char *text_of(const struct koda_policy *policy)
+{
+	char *text = NULL;
+
+	assert_int_equal(koda_policy_emit(policy, &text, NULL), KODA_OK);
+	return text;
+}
+
+static void expect_alike(struct koda_policy *a, struct koda_policy *b)
+{
+	koda_auto_free char *text_a = text_of(a);
+	koda_auto_free char *text_b = text_of(b);
+
+	assert_string_equal(text_a, text_b);
+	koda_policy_free(a);
+	koda_policy_free(b);
+}
+
+static void text_composes_as_what_it_was_made_of(void **state)
+{
+	struct koda_rng rng = koda_rng_new();
+
+	(void)state;
+	for (int i = 0; i < CASES; i++) {
+		struct koda_policy *a = random_policy(&rng);
+		struct koda_policy *b = random_policy(&rng);
+		koda_auto_free char *text = text_of(a);
+		struct koda_policy *back = NULL;
+
+		assert_int_equal(koda_policy_parse(text, strlen(text), &back, NULL), KODA_OK);
+		expect_alike(compose(a, b), compose(back, b));
+		expect_alike(compose(b, a), compose(b, back));
+		koda_policy_free(a);
+		koda_policy_free(b);
+		koda_policy_free(back);
+	}
+}
+
 static void composition_is_idempotent_and_default_is_neutral(void **state)
 {
 	struct koda_rng rng = koda_rng_new();
@@ -354,6 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(composed_allows_exactly_what_both_allow),
 		cmocka_unit_test(composition_is_commutative_and_associative_on_effects),
+		cmocka_unit_test(text_composes_as_what_it_was_made_of),
 		cmocka_unit_test(composition_is_idempotent_and_default_is_neutral),
 	};
 

@@ -2,8 +2,8 @@
 /* T-71. Whatever a rule or a host contains, an answer has the lines it is meant to have. */
 #include "koda_test.h"
 
-#include "answer.h"
-#include "http_head.h"
+#include "proto/answer.h"
+#include "proto/http_head.h"
 
 static const int statuses[] = { 400, 403, 405, 408, 421, 431, 502, 503, 504 };
 
@@ -47,7 +47,7 @@ static void answers_each_status(void **state)
 		assert_int_equal(head.length, len - head_len);
 		assert_non_null(memmem(out + head_len, len - head_len, "a.example:443", 13));
 		assert_non_null(memmem(out + head_len, len - head_len, "Why", 3));
-		/* HEAD: the same head and nothing behind it. */
+		/* HEAD: an equal head without a body. */
 		assert_int_equal(egress_answer(&why, koda_span_of("a.example:443"), true, out),
 				 head_len);
 	}

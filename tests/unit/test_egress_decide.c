@@ -2,24 +2,25 @@
 /* T-07, T-80. Decisions about hosts and about each address they lead to. */
 #include "koda_test.h"
 
-#include "decide.h"
+#include "route/decide.h"
+#include "route/ruleset.h"
 
 #include "policy/policy.h"
 
-static struct koda_ruleset *rules_of(const char *net)
+static struct egress_ruleset *rules_of(const char *net)
 {
 	const struct koda_place nowhere = { 0 };
 	struct koda_policy *policy = NULL;
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
-	struct koda_ruleset *set;
+	struct egress_ruleset *set;
 	char text[512];
 	int len = snprintf(text, sizeof(text), "{\"net\":{%s}}", net);
 
 	KODA_ASSERT_OK(koda_policy_parse(text, (size_t)len, &policy, &err), err);
 	KODA_ASSERT_OK(koda_rules_new(policy, &nowhere, &rules, &err), err);
 	koda_policy_free(policy);
-	set = koda_ruleset_new(rules);
+	set = egress_ruleset_new(rules);
 	assert_non_null(set);
 	return set;
 }
@@ -33,38 +34,38 @@ static struct koda_addr addr(const char *text)
 	return parsed;
 }
 
-static struct koda_target target(const char *host, uint16_t port)
+static struct egress_target target(const char *host, uint16_t port)
 {
-	struct koda_target t;
+	struct egress_target t;
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_OK(koda_target_set(&t, koda_span_of(host), port, &err), err);
+	KODA_ASSERT_OK(egress_target_set(&t, koda_span_of(host), port, &err), err);
 	return t;
 }
 
 static void test_target(void **state)
 {
-	struct koda_target a = target("Example.COM.", 443);
-	struct koda_target b = target("example.com", 443);
-	struct koda_target c = target("[::1]", 443);
+	struct egress_target a = target("Example.COM.", 443);
+	struct egress_target b = target("example.com", 443);
+	struct egress_target c = target("[::1]", 443);
 	struct koda_error err = { 0 };
 
 	(void)state;
 	assert_string_equal(a.text, "example.com");
 	assert_string_equal(c.text, "::1");
-	assert_true(koda_target_equal(&a, &b));
-	assert_false(koda_target_equal(&a, &c));
+	assert_true(egress_target_equal(&a, &b));
+	assert_false(egress_target_equal(&a, &c));
 	b.port = 444;
-	assert_false(koda_target_equal(&a, &b));
+	assert_false(egress_target_equal(&a, &b));
 	assert_string_equal(target("0x7f.1", 1).text, "127.0.0.1");
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_target_set(&a, koda_span_of("a b"), 1, &err), err);
-	KODA_ASSERT_FAILS(KODA_E_POLICY, koda_target_set(&a, koda_span_of("a"), 0, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, egress_target_set(&a, koda_span_of("a b"), 1, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_POLICY, egress_target_set(&a, koda_span_of("a"), 0, &err), err);
 }
 
 static void test_host(void **state)
 {
-	struct koda_ruleset *set = rules_of("\"allowed_domains\":[\"*.example.com:443\"],"
-					    "\"denied_domains\":[\"bad.example.com\"]");
+	struct egress_ruleset *set = rules_of("\"allowed_domains\":[\"*.example.com:443\"],"
+					      "\"denied_domains\":[\"bad.example.com\"]");
 	static const struct {
 		const char *host;
 		uint16_t port;
@@ -80,13 +81,13 @@ static void test_host(void **state)
 
 	(void)state;
 	KODA_EACH(row, rows) {
-		struct koda_target t = target(row->host, row->port);
-		struct koda_decision d = koda_decide_host(set->rules, &t);
+		struct egress_target t = target(row->host, row->port);
+		struct egress_decision d = egress_decide_host(set->rules, &t);
 
 		KODA_EXPECT(row->host, d.reason == row->reason);
 		KODA_ASSERT_SPAN(d.rule, row->rule);
 	}
-	koda_ruleset_unref(set);
+	egress_ruleset_unref(set);
 }
 
 /* The machine's own public address, which no class gives away. */
@@ -94,7 +95,7 @@ static void test_own(void **state)
 {
 	struct koda_addr mine[] = { addr("8.8.4.4"), addr("2001:4860:4860::8844"),
 				    addr("192.168.7.7") };
-	struct koda_own own = { .changes = -1, .addrs = mine, .count = 3 };
+	struct egress_host_addrs own = { .changes = -1, .addrs = mine, .count = 3 };
 	static const struct {
 		const char *net;
 		const char *host;
@@ -129,14 +130,14 @@ static void test_own(void **state)
 
 	(void)state;
 	KODA_EACH(row, rows) {
-		struct koda_ruleset *set = rules_of(row->net);
-		struct koda_target t = target(row->host, 443);
+		struct egress_ruleset *set = rules_of(row->net);
+		struct egress_target t = target(row->host, 443);
 		struct koda_addr a = addr(row->addr);
-		struct koda_decision d = koda_decide_address(set->rules, &own, &t, false, &a);
+		struct egress_decision d = egress_decide_address(set->rules, &own, &t, false, &a);
 
 		if (d.reason != row->reason)
 			fail_msg("%s %s %s: %d", row->net, row->host, row->addr, d.reason);
-		koda_ruleset_unref(set);
+		egress_ruleset_unref(set);
 	}
 }
 
@@ -144,10 +145,10 @@ static void test_own(void **state)
 static void test_asked(void **state)
 {
 	struct koda_addr mine[] = { addr("8.8.4.4") };
-	struct koda_own own = { .changes = -1, .addrs = mine, .count = 1 };
-	struct koda_ruleset *set = rules_of("\"allowed_domains\":[\"x.example\",\"10.0.0.0/8\"],"
-					    "\"denied_domains\":[\"9.9.9.9\"]");
-	struct koda_target t = target("asked.example", 443);
+	struct egress_host_addrs own = { .changes = -1, .addrs = mine, .count = 1 };
+	struct egress_ruleset *set = rules_of("\"allowed_domains\":[\"x.example\",\"10.0.0.0/8\"],"
+					      "\"denied_domains\":[\"9.9.9.9\"]");
+	struct egress_target t = target("asked.example", 443);
 	static const struct {
 		const char *addr;
 		enum koda_egress_reason reason;
@@ -165,30 +166,30 @@ static void test_asked(void **state)
 	(void)state;
 	KODA_EACH(row, rows) {
 		struct koda_addr a = addr(row->addr);
-		struct koda_decision d = koda_decide_address(set->rules, &own, &t, true, &a);
+		struct egress_decision d = egress_decide_address(set->rules, &own, &t, true, &a);
 
 		if (d.reason != row->reason)
 			fail_msg("%s: %d", row->addr, d.reason);
 	}
-	koda_ruleset_unref(set);
+	egress_ruleset_unref(set);
 }
 
-/* The real list: loopback is in it, and nobody's public address is. */
+/* The machine's list has loopback, and not a public address of another machine. */
 static void test_own_list(void **state)
 {
-	struct koda_own own = KODA_OWN_INIT;
+	struct egress_host_addrs own = EGRESS_HOST_ADDRS_INIT;
 	struct koda_error err = { 0 };
 	struct koda_addr loopback = addr("127.0.0.1");
 	struct koda_addr other = addr("192.0.2.99");
 
 	(void)state;
-	KODA_ASSERT_OK(koda_own_open(&own, &err), err);
-	assert_true(koda_own_has(&own, &loopback));
-	assert_false(koda_own_has(&own, &other));
+	KODA_ASSERT_OK(egress_host_addrs_open(&own, &err), err);
+	assert_true(egress_host_addrs_has(&own, &loopback));
+	assert_false(egress_host_addrs_has(&own, &other));
 	own.stale = true; /* reads it again */
-	assert_true(koda_own_has(&own, &loopback));
+	assert_true(egress_host_addrs_has(&own, &loopback));
 	assert_false(own.stale);
-	koda_own_close(&own);
+	egress_host_addrs_close(&own);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 /* Which address is tried when, and that a socket leads where it should. */
 #include "koda_test.h"
 
-#include "dial.h"
+#include "route/dial.h"
 
 #include "policy/addr.h"
 
@@ -22,14 +22,14 @@ static struct koda_addr addr(const char *text)
 	return parsed;
 }
 
-static void add(struct koda_dial *dial, const char *text)
+static void add(struct egress_dial *dial, const char *text)
 {
 	struct koda_addr a = addr(text);
 
-	koda_dial_add(dial, &a);
+	egress_dial_add(dial, &a);
 }
 
-static void expect(const struct koda_dial *dial, size_t i, const char *text)
+static void expect(const struct egress_dial *dial, size_t i, const char *text)
 {
 	char is[KODA_ADDR_TEXT];
 
@@ -40,7 +40,7 @@ static void expect(const struct koda_dial *dial, size_t i, const char *text)
 /* The other family comes second, all else stays in the resolver's order. */
 static void test_order(void **state)
 {
-	struct koda_dial dial = { 0 };
+	struct egress_dial dial = { 0 };
 
 	(void)state;
 	add(&dial, "2001:db8::1");
@@ -53,7 +53,7 @@ static void test_order(void **state)
 	assert_int_equal(dial.count, 5);
 	for (int i = 0; i < 20; i++)
 		add(&dial, "192.0.2.9");
-	assert_int_equal(dial.count, KODA_DIAL_MAX);
+	assert_int_equal(dial.count, EGRESS_DIAL_MAX);
 }
 
 static int listen_on(uint16_t *ret_port)
@@ -72,7 +72,7 @@ static int listen_on(uint16_t *ret_port)
 
 static void test_connect(void **state)
 {
-	struct koda_dial dial = { 0 };
+	struct egress_dial dial = { 0 };
 	struct koda_addr here = addr("127.0.0.1");
 	struct koda_addr other = addr("127.0.0.2");
 	struct pollfd polled = { .events = POLLOUT };
@@ -81,23 +81,23 @@ static void test_connect(void **state)
 
 	(void)state;
 	add(&dial, "127.0.0.1");
-	polled.fd = koda_dial_next(&dial, &error);
+	polled.fd = egress_dial_next(&dial, &error);
 	assert_true(polled.fd >= 0);
 	assert_int_equal(poll(&polled, 1, 10000), 1);
-	assert_int_equal(koda_dial_check(polled.fd, &here, dial.port), 1);
+	assert_int_equal(egress_dial_check(polled.fd, &here, dial.port), 1);
 	/* It leads somewhere else than was judged: never used. */
-	assert_int_equal(koda_dial_check(polled.fd, &other, dial.port), -EADDRNOTAVAIL);
-	assert_int_equal(koda_dial_check(polled.fd, &here, (uint16_t)(dial.port + 1)),
+	assert_int_equal(egress_dial_check(polled.fd, &other, dial.port), -EADDRNOTAVAIL);
+	assert_int_equal(egress_dial_check(polled.fd, &here, (uint16_t)(dial.port + 1)),
 			 -EADDRNOTAVAIL);
 	(void)close(polled.fd);
-	assert_int_equal(koda_dial_next(&dial, &error), -1);
+	assert_int_equal(egress_dial_next(&dial, &error), -1);
 	assert_int_equal(error, 0);
 	(void)close(listener);
 }
 
 static void test_refused(void **state)
 {
-	struct koda_dial dial = { 0 };
+	struct egress_dial dial = { 0 };
 	struct koda_addr here = addr("127.0.0.1");
 	struct pollfd polled = { .events = POLLOUT };
 	int listener = listen_on(&dial.port);
@@ -106,10 +106,10 @@ static void test_refused(void **state)
 	(void)state;
 	(void)close(listener);
 	add(&dial, "127.0.0.1");
-	polled.fd = koda_dial_next(&dial, &error);
+	polled.fd = egress_dial_next(&dial, &error);
 	if (polled.fd >= 0) {
 		assert_int_equal(poll(&polled, 1, 10000), 1);
-		assert_int_equal(koda_dial_check(polled.fd, &here, dial.port), -ECONNREFUSED);
+		assert_int_equal(egress_dial_check(polled.fd, &here, dial.port), -ECONNREFUSED);
 		(void)close(polled.fd);
 	} else {
 		assert_int_equal(error, ECONNREFUSED);

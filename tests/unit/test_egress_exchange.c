@@ -5,6 +5,8 @@
 #define GET(host, path) "GET http://" host path " HTTP/1.1\r\nHost: " host "\r\n\r\n"
 #define GOT(host, path) "GET " path " HTTP/1.1\r\nHost: " host "\r\n\r\n"
 #define OK2             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+#define HIDDEN          "GET /s HTTP/1.1\r\nHost: b.ex\r\n\r\n"
+#define SECRET          "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret"
 
 static const struct scene scenes[] = {
 	{ .name = "one request",
@@ -62,23 +64,63 @@ static const struct scene scenes[] = {
 	  .client =
 		  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\n"
 		  "hello" GET("a.example", "/2"),
-	  .origins = (const struct origin[]){ { .sends = OK2, .after = 60 }, { NULL } },
-	  .to_client = OK2,
-	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhello" GOT(
+	  .origins = (const struct origin[]){ { .sends = OK2, .after = 79 },
+					      { .sends = OK2 },
+					      { NULL } },
+	  .to_client = OK2 OK2,
+	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n"
+			"Connection: close\r\n\r\nhello|" GOT("a.example", "/2"),
+	  .log = "POST a.example:80/ 200 - 5/2\nGET a.example:80/2 200 - 0/2\n" },
+	{ .name = "no body",
+	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n"
+		    "\r\n" GET("a.example", "/2"),
+	  .origins = (const struct origin[]){ { .sends = OK2 "\v" OK2 }, { NULL } },
+	  .to_client = OK2 OK2,
+	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n\r\n" GOT(
+		  "a.example", "/2") },
+	/* The origin does not read bodies, and answers what it takes for a second request. */
+	{ .name = "a request in a body",
+	  .client = "POST http://a.example/1 HTTP/1.1\r\nHost: a.example\r\n"
+		    "Content-Length: 31\r\n\r\n" HIDDEN GET("a.example", "/2"),
+	  .origins = (const struct origin[]){ { .sends = OK2 "\v" SECRET },
+					      { .sends = OK2 },
+					      { NULL } },
+	  .to_client = OK2 OK2,
+	  .to_origins = "POST /1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 31\r\n"
+			"Connection: close\r\n\r\n" HIDDEN "|" GOT("a.example", "/2"),
+	  .whole = true },
+	{ .name = "a request in a body, terminated",
+	  .fixed = "a.example",
+	  .client = "POST /1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 31\r\n\r\n" HIDDEN GOT(
 		  "a.example", "/2"),
-	  .log = "POST a.example:80/ 200 - 5/2\n" },
+	  .origins = (const struct origin[]){ { .sends = OK2 "\v" SECRET },
+					      { .sends = OK2 },
+					      { NULL } },
+	  .to_client = OK2 OK2,
+	  .to_origins = "POST /1 HTTP/1.1\r\nHost: a.example\r\nContent-Length: 31\r\n"
+			"Connection: close\r\n\r\n" HIDDEN "|" GOT("a.example", "/2"),
+	  .whole = true },
+	{ .name = "a body and an upgrade",
+	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: upgrade\r\n"
+		    "Upgrade: websocket\r\nContent-Length: 5\r\n\r\nhello" GET("a.example", "/2"),
+	  .origins = (const struct origin[]){ { .sends = OK2, .after = 79 },
+					      { .sends = OK2 },
+					      { NULL } },
+	  .to_client = OK2 OK2,
+	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n"
+			"Connection: close\r\n\r\nhello|" GOT("a.example", "/2") },
 	{ .name = "chunked both ways",
 	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
 		    "Transfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: 1\r\n\r\n",
-	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\n"
+	  .whole = true,
+	  .origins = (const struct origin[]){ { .sends = "\vHTTP/1.1 200 OK\r\n"
 							 "Transfer-Encoding: chunked\r\n\r\n"
-							 "2\r\nok\r\n0\r\n\r\n",
-						.after = 89 },
+							 "2\r\nok\r\n0\r\n\r\n" },
 					      { NULL } },
 	  .to_client = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
-	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n"
-			"5;x=y\r\nhello\r\n0\r\nT: 1\r\n\r\n",
-	  .log = "POST a.example:80/ 200 - 25/12\n" },
+	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n"
+			"Connection: close\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+	  .log = "POST a.example:80/ 200 - 5/2\n" },
 	{ .name = "answers without body",
 	  .client = "HEAD http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n" GET(
 		  "a.example", "/204") GET("b.example", "/304") GET("c.example", "/"),
@@ -99,7 +141,7 @@ static const struct scene scenes[] = {
 	  .origins =
 		  (const struct origin[]){ { .sends = "HTTP/1.1 100 Continue\r\n\r\n"
 						      "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK2,
-					     .after = 79 },
+					     .after = 98 },
 					   { NULL } },
 	  .to_client = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n" OK2,
 	  .log = "POST a.example:80/ 200 - 2/2\n" },

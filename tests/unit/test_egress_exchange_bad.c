@@ -27,7 +27,7 @@ static const struct scene scenes[] = {
 		  "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 45\r\n\r\n"
 		  "GET http://x.example/ HTTP/1.1\r\nHost: x.examp",
 	  .refuse = "x.example",
-	  .origins = (const struct origin[]){ { .sends = OK2, .after = 101 }, { NULL } },
+	  .origins = (const struct origin[]){ { .sends = OK2, .after = 120 }, { NULL } },
 	  .to_client = OK2,
 	  .log = "POST a.example:80/ 200 - 45/2\n" },
 	{ .name = "bad head",
@@ -69,16 +69,16 @@ static const struct scene scenes[] = {
 	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: "
 		    "5\r\n\r\nhe",
 	  .client_closes = true,
-	  .origins = (const struct origin[]){ { .sends = OK2, .after = 99 }, { NULL } },
+	  .origins = (const struct origin[]){ { .sends = OK2, .after = 118 }, { NULL } },
 	  .log = "POST a.example:80/ 400 truncated 2/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "bad chunk from the client",
 	  .client = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
-		    "Transfer-Encoding: chunked\r\n\r\n1\r\nabc",
-	  .origins = (const struct origin[]){ { .sends = OK2, .after = 99 }, { NULL } },
-	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n"
-			"1\r\na",
-	  .log = "POST a.example:80/ 400 bad_chunk 4/0\n",
+		    "Transfer-Encoding: chunked\r\n\r\n1\nabc",
+	  .origins = (const struct origin[]){ { .sends = OK2, .after = 118 }, { NULL } },
+	  .to_origins = "POST / HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n"
+			"Connection: close\r\n\r\n",
+	  .log = "POST a.example:80/ 400 bad_chunk 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "origin closes without an answer",
 	  .client = GET("a.example", "/"),
@@ -107,8 +107,8 @@ static const struct scene scenes[] = {
 	  .origins = (const struct origin[]){ { .sends = "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
 							 "chunked\r\n\r\n1\nx" },
 					      { NULL } },
-	  .to_client = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1",
-	  .log = "GET a.example:80/ 200 bad_chunk 0/1\n",
+	  .to_client = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+	  .log = "GET a.example:80/ 200 bad_chunk 0/0\n",
 	  .end = EGRESS_EV_CLOSE },
 	{ .name = "origin that is no HTTP",
 	  .client = GET("a.example", "/"),
@@ -239,6 +239,30 @@ static void closes_after_early_answers(void **state)
 	check_scene(&scene);
 }
 
+/* An origin that switches protocols before it has the whole request would take the client's next
+ * bytes for the rest of it. */
+static void refuses_early_upgrades(void **state)
+{
+	const struct scene scene = {
+		.name = "early upgrade",
+		.client =
+			"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n"
+			"Connection: upgrade\r\nUpgrade: websocket\r\n\r\nHost: b.example\r\n\r\n",
+		.origins = (const struct origin[]){ { .sends = "HTTP/1.1 101 Yes\r\n"
+							       "Connection: upgrade\r\n"
+							       "Upgrade: websocket\r\n\r\n",
+						      .early = true },
+						    { NULL } },
+	};
+	struct play p;
+
+	(void)state;
+	assert_int_equal(play_scene(&p, &scene, SCENE_MAX, 1), EGRESS_EV_CLOSE);
+	assert_string_equal(p.log.ptr, "GET a.example:80/ 502 bad_upgrade 0/0\n");
+	assert_null(strstr(p.to_origins.ptr, "b.example"));
+	play_clear(&p);
+}
+
 /* An origin may not say "wait" for ever. */
 static void bounds_interim_answers(void **state)
 {
@@ -263,6 +287,7 @@ int main(void)
 		cmocka_unit_test(plays_scenes),
 		cmocka_unit_test(says_why),
 		cmocka_unit_test(closes_after_early_answers),
+		cmocka_unit_test(refuses_early_upgrades),
 		cmocka_unit_test(bounds_interim_answers),
 	};
 

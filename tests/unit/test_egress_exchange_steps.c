@@ -48,17 +48,17 @@ static void retries_what_is_safe(void **state)
 		KODA_ASSERT_SPAN(out.bytes, GOT("a.example", "/"));
 		port[EGRESS_ORIGIN].in = koda_span_of(OK2);
 		while (egress_exchange_next(x, port, &out) != EGRESS_EV_LOG)
-			assert_int_equal(egress_exchange_phase(x, port), EGRESS_PHASE_RESPONSE);
+			assert_int_equal(egress_exchange_step(x, port), EGRESS_EXCHANGE_RESPONSE);
 		assert_int_equal(out.record.status, 200);
 		assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_WAIT);
-		assert_int_equal(egress_exchange_phase(x, port), EGRESS_PHASE_IDLE);
+		assert_int_equal(egress_exchange_step(x, port), EGRESS_EXCHANGE_IDLE);
 	}
 	assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_LOG);
 	assert_int_equal(out.record.status, 502);
 	egress_exchange_free(x);
 }
 
-/* What a kept connection has said before it was asked is nobody's answer. */
+/* Bytes on a kept connection before a request are not its response. */
 static void refuses_answers_to_nothing(void **state)
 {
 	static const struct egress_route route;
@@ -125,7 +125,7 @@ static void ends_when_told(void **state)
 
 		assert_non_null(x);
 		assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_WANT_ORIGIN);
-		assert_int_equal(egress_exchange_phase(x, port), EGRESS_PHASE_ORIGIN);
+		assert_int_equal(egress_exchange_step(x, port), EGRESS_EXCHANGE_ORIGIN);
 		egress_exchange_allowed(x, false, &route);
 		if (begun)
 			port[EGRESS_ORIGIN].in = koda_span_of("HTTP/1.1 200 OK\r\n\r\nx");
@@ -140,7 +140,7 @@ static void ends_when_told(void **state)
 			assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_SEND);
 		assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_CLOSE);
 		assert_int_equal(egress_exchange_next(x, port, &out), EGRESS_EV_CLOSE);
-		assert_int_equal(egress_exchange_phase(x, port), EGRESS_PHASE_OVER);
+		assert_int_equal(egress_exchange_step(x, port), EGRESS_EXCHANGE_OVER);
 		egress_exchange_free(x);
 	}
 }

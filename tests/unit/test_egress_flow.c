@@ -2,15 +2,15 @@
 /* Bytes from one socket to another, however little the receiver takes at a time. */
 #include "koda_test.h"
 
-#include "flow.h"
+#include "io/flow.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 struct rig {
-	struct koda_relay relay;
-	struct koda_flow flow;
+	struct egress_relay relay;
+	struct egress_flow flow;
 	int from[2]; /* test's end, flow's end */
 	int to[2];   /* flow's end, test's end */
 };
@@ -20,7 +20,7 @@ static void rig_open(struct rig *rig)
 	struct koda_error err = { 0 };
 
 	*rig = (struct rig){ 0 };
-	KODA_ASSERT_OK(koda_relay_init(&rig->relay, 4, &err), err);
+	KODA_ASSERT_OK(egress_relay_init(&rig->relay, 4, &err), err);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, rig->from), 0);
 	assert_int_equal(
@@ -30,17 +30,17 @@ static void rig_open(struct rig *rig)
 
 static void rig_close(struct rig *rig)
 {
-	koda_flow_clear(&rig->relay, &rig->flow);
-	koda_relay_clear(&rig->relay);
+	egress_flow_clear(&rig->relay, &rig->flow);
+	egress_relay_clear(&rig->relay);
 	for (int i = 0; i < 2; i++) {
 		(void)close(rig->from[i]);
 		(void)close(rig->to[i]);
 	}
 }
 
-static enum koda_flow_state run(struct rig *rig)
+static enum egress_flow_state run(struct rig *rig)
 {
-	return koda_flow_run(&rig->relay, &rig->flow, rig->from[1], rig->to[0]);
+	return egress_flow_run(&rig->relay, &rig->flow, rig->from[1], rig->to[0]);
 }
 
 static void test_little(void **state)
@@ -51,14 +51,14 @@ static void test_little(void **state)
 	(void)state;
 	rig_open(&rig);
 	assert_int_equal(send(rig.from[0], "hello", 5, 0), 5);
-	assert_int_equal(run(&rig), KODA_FLOW_WAITS);
+	assert_int_equal(run(&rig), EGRESS_FLOW_WAITS);
 	assert_int_equal(recv(rig.to[1], text, sizeof(text), 0), 5);
 	assert_memory_equal(text, "hello", 5);
 	assert_int_equal(rig.flow.bytes, 5);
 	assert_null(rig.flow.pipe);
 	(void)shutdown(rig.from[0], SHUT_WR);
 	rig.flow.readable = true;
-	assert_int_equal(run(&rig), KODA_FLOW_DONE);
+	assert_int_equal(run(&rig), EGRESS_FLOW_DONE);
 	assert_int_equal(recv(rig.to[1], text, sizeof(text), 0), 0);
 	rig_close(&rig);
 }
@@ -103,7 +103,7 @@ static void test_long(void **state)
 	assert_true(rig.flow.bytes == total);
 	assert_true(piped);
 	rig.flow.readable = true;
-	assert_int_equal(run(&rig), KODA_FLOW_WAITS);
+	assert_int_equal(run(&rig), EGRESS_FLOW_WAITS);
 	assert_null(rig.flow.pipe);
 	assert_int_equal(rig.relay.free_count, rig.relay.pipe_count);
 	rig_close(&rig);
@@ -143,17 +143,17 @@ static void test_own_bytes(void **state)
 
 	(void)state;
 	rig_open(&rig);
-	assert_int_equal(koda_flow_send(&rig.flow, rig.to[0], block, sizeof(block)), KODA_OK);
+	assert_int_equal(egress_flow_send(&rig.flow, rig.to[0], block, sizeof(block)), KODA_OK);
 	assert_true(rig.flow.held_len > 0);
-	assert_int_equal(koda_flow_send(&rig.flow, rig.to[0], "end", 3), KODA_OK);
-	assert_int_equal(koda_flow_flush(&rig.flow, rig.to[0]), KODA_FLOW_WAITS);
+	assert_int_equal(egress_flow_send(&rig.flow, rig.to[0], "end", 3), KODA_OK);
+	assert_int_equal(egress_flow_flush(&rig.flow, rig.to[0]), EGRESS_FLOW_WAITS);
 	for (int i = 0; i < 10000 && got < sizeof(block) + 3; i++) {
 		while ((n = recv(rig.to[1], block, sizeof(block), 0)) > 0)
 			got += (size_t)n;
-		assert_true(koda_flow_flush(&rig.flow, rig.to[0]) >= 0);
+		assert_true(egress_flow_flush(&rig.flow, rig.to[0]) >= 0);
 	}
 	assert_int_equal(got, sizeof(block) + 3);
-	assert_int_equal(koda_flow_flush(&rig.flow, rig.to[0]), KODA_FLOW_DONE);
+	assert_int_equal(egress_flow_flush(&rig.flow, rig.to[0]), EGRESS_FLOW_DONE);
 	rig_close(&rig);
 }
 
@@ -166,8 +166,31 @@ static void test_broken(void **state)
 	(void)close(rig.to[1]);
 	rig.to[1] = -1;
 	assert_int_equal(send(rig.from[0], "hello", 5, 0), 5);
-	assert_int_equal(run(&rig), KODA_FLOW_BROKEN);
-	assert_int_equal(koda_flow_send(&rig.flow, rig.to[0], "x", 1), KODA_E_SYS);
+	assert_int_equal(run(&rig), EGRESS_FLOW_BROKEN);
+	assert_int_equal(egress_flow_send(&rig.flow, rig.to[0], "x", 1), KODA_E_SYS);
+	rig_close(&rig);
+}
+
+/* Bytes that could not be kept are a gap; the receiver gets nothing that stands behind it. */
+static void test_gap(void **state)
+{
+	static char much[1 << 20];
+	struct egress_budget budget = { .most = 1 };
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig);
+	rig.flow.budget = &budget;
+	assert_int_equal(egress_flow_send(&rig.flow, rig.to[0], much, sizeof(much)), KODA_E_NOMEM);
+	budget.most = 1 << 30;
+	while (recv(rig.to[1], much, sizeof(much), 0) > 0)
+		;
+	assert_int_equal(egress_flow_send(&rig.flow, rig.to[0], "x", 1), KODA_E_SYS);
+	assert_int_equal(egress_flow_hold(&rig.flow, "x", 1), KODA_E_SYS);
+	assert_int_equal(egress_flow_flush(&rig.flow, rig.to[0]), EGRESS_FLOW_BROKEN);
+	assert_int_equal(send(rig.from[0], "x", 1, 0), 1);
+	assert_int_equal(run(&rig), EGRESS_FLOW_BROKEN);
+	assert_true(recv(rig.to[1], much, 1, 0) < 0 && errno == EAGAIN);
 	rig_close(&rig);
 }
 
@@ -176,7 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_little),   cmocka_unit_test(test_long),
 		cmocka_unit_test(test_no_pipes), cmocka_unit_test(test_own_bytes),
-		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_broken),   cmocka_unit_test(test_gap),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -3,7 +3,7 @@
 #include "koda_test.h"
 
 #include "base/buf.h"
-#include "hello.h"
+#include "proto/hello.h"
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 /* server_name "a.example" */
@@ -71,9 +71,18 @@ static enum egress_hello_state feed(const struct koda_buf *raw, size_t cut, size
 		state = egress_hello_read(&scan, (struct koda_span){ raw->ptr, have }, hello,
 					  ret_code);
 		if (state != EGRESS_HELLO_MORE || have == raw->len)
-			return state;
+			break;
 		have = have + step < raw->len ? have + step : raw->len;
 	}
+	/* A refusal is final, and a hello is given out once. */
+	if (state != EGRESS_HELLO_MORE) {
+		struct egress_hello other;
+		const char *code;
+
+		assert_int_equal(egress_hello_read(&scan, koda_buf_span(raw), &other, &code),
+				 state == EGRESS_HELLO_NOT_TLS ? state : EGRESS_HELLO_BAD);
+	}
+	return state;
 }
 
 static enum egress_hello_state feed_all_ways(const char *name, const struct koda_buf *raw,
@@ -208,7 +217,7 @@ static void judges_records(void **state)
 	}
 }
 
-/* One byte a record: more records than anybody needs. */
+/* One byte in each record: more records than the limit. */
 static void bounds_records(void **state)
 {
 	koda_auto_buf struct koda_buf raw = KODA_BUF_INIT(1 << 20);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* T-70. A second opinion: whatever our parser accepts, http-parser accepts as well, and it sees the
- * same method, target, headers and framing. Requests are made from a grammar with mistakes. */
+ * same method, target, headers and framing. Requests are made from a grammar with mistakes. And of
+ * bodies that go through an exchange it sees one message with their payload, or one without end. */
 #include "koda_test.h"
 
+#define RIG_CHECK(condition) KODA_EXPECT("rig", condition)
+#include "../lib/bodies.h"
+#include "../lib/exchange_rig.h"
+
 #include "base/buf.h"
-#include "http_head.h"
+#include "proto/http_head.h"
 
 #include <http_parser.h>
 #include <strings.h>
@@ -233,9 +238,73 @@ static void agrees_with_another_parser(void **state)
 	assert_true(accepted >= ACCEPTED_MIN);
 }
 
+#define POST "POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+struct read {
+	struct koda_buf payload;
+	size_t begun;
+	size_t complete;
+};
+
+static int on_begin(http_parser *parser)
+{
+	((struct read *)parser->data)->begun++;
+	return 0;
+}
+
+static int on_body(http_parser *parser, const char *at, size_t len)
+{
+	append(&((struct read *)parser->data)->payload, at, len);
+	return 0;
+}
+
+static int on_complete(http_parser *parser)
+{
+	((struct read *)parser->data)->complete++;
+	return 0;
+}
+
+static void agrees_about_bodies(void **state)
+{
+	static const http_parser_settings settings = {
+		.on_message_begin = on_begin,
+		.on_body = on_body,
+		.on_message_complete = on_complete,
+	};
+	static struct oracle_body want;
+	char text[sizeof(POST) + BODY_MAX] = POST;
+	char *body = text + sizeof(POST) - 1;
+	size_t len;
+
+	(void)state;
+	for (size_t n = 0; bodies_get(n, body, &len); n++) {
+		struct rig rig = { .client = { text, sizeof(POST) - 1 + len },
+				   .client_closes = true,
+				   .piece = n % 9 + 1,
+				   .room = n % 7 + 1 };
+		struct read read = { .begun = 0 };
+		http_parser parser;
+
+		rig_play(&rig);
+		oracle_chunked(body, len, &want);
+		http_parser_init(&parser, HTTP_REQUEST);
+		parser.data = &read;
+		(void)http_parser_execute(&parser, &settings, rig.to_origin.ptr, rig.to_origin.len);
+		KODA_EXPECT(body, HTTP_PARSER_ERRNO(&parser) == HPE_OK && read.begun == 1);
+		KODA_EXPECT(body, read.complete == (want.is == ORACLE_WHOLE));
+		KODA_EXPECT(body, read.payload.len <= want.len);
+		KODA_EXPECT(body, !read.complete || read.payload.len == want.len);
+		KODA_EXPECT(body, read.payload.len == 0 || memcmp(read.payload.ptr, want.payload,
+								  read.payload.len) == 0);
+		koda_buf_clear(&read.payload);
+		rig_clear(&rig);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_another_parser) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_another_parser),
+					    cmocka_unit_test(agrees_about_bodies) };
 
 	return KODA_TEST_RUN(tests);
 }

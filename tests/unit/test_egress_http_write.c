@@ -3,7 +3,7 @@
 #include "koda_test.h"
 
 #include "base/buf.h"
-#include "http_head.h"
+#include "proto/http_head.h"
 
 #define CEILING (EGRESS_HEAD_MAX + EGRESS_HEAD_EXTRA)
 

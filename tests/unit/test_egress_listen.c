@@ -5,8 +5,9 @@
  */
 #include "koda_test.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
-#include "run/member.h"
+#include "run/proxy/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,8 @@
 #include <unistd.h>
 
 struct talk {
-	struct koda_egress *egress;
-	struct koda_member *member;
+	struct koda_proxy *proxy;
+	struct koda_listener *listener;
 	struct koda_policy *policy;
 	int theirs;
 	enum koda_egress_kind kind;
@@ -38,21 +39,22 @@ static void begin(struct talk *talk)
 
 	*talk = (struct talk){ .theirs = -1 };
 	KODA_ASSERT_OK(koda_policy_parse("{}", 2, &talk->policy, &err), err);
-	KODA_ASSERT_OK(koda_egress_open(none, &talk->egress, &err), err);
-	KODA_ASSERT_OK(koda_member_add(talk->egress, &(struct koda_terms){ .policy = talk->policy },
-				       -1, count, talk, &talk->member, &err),
+	KODA_ASSERT_OK(koda_proxy_open(none, &talk->proxy, &err), err);
+	KODA_ASSERT_OK(koda_listener_add(talk->proxy,
+					 &(struct koda_policy_blob){ .policy = talk->policy }, -1,
+					 count, talk, &talk->listener, &err),
 		       err);
-	KODA_ASSERT_OK(koda_fd_socketpair(&talk->egress->control, &talk->theirs, &err), err);
-	assert_int_equal(fcntl(talk->egress->control, F_SETFL, O_NONBLOCK), 0);
-	talk->member->is_served = true;
+	KODA_ASSERT_OK(koda_fd_socketpair(&talk->proxy->control, &talk->theirs, &err), err);
+	assert_int_equal(fcntl(talk->proxy->control, F_SETFL, O_NONBLOCK), 0);
+	talk->listener->is_served = true;
 }
 
 static void end(struct talk *talk)
 {
-	koda_fd_close(&talk->egress->control);
-	talk->member->is_served = false;
-	koda_member_remove(talk->member, 0);
-	koda_egress_close(talk->egress);
+	koda_fd_close(&talk->proxy->control);
+	talk->listener->is_served = false;
+	koda_listener_remove(talk->listener, 0);
+	koda_proxy_close(talk->proxy);
 	koda_policy_free(talk->policy);
 	koda_fd_close(&talk->theirs);
 }
@@ -61,12 +63,12 @@ static bool say(const struct talk *talk, enum koda_egress_kind kind)
 {
 	const struct koda_egress_message message = { .magic = KODA_EGRESS_MAGIC,
 						     .kind = kind,
-						     .id = talk->member->id };
+						     .id = talk->listener->id };
 
 	return send(talk->theirs, &message, sizeof(message), MSG_NOSIGNAL) > 0;
 }
 
-/* Until nobody is there to hear it. */
+/* Until the reader has closed. */
 static void *say_much(void *arg)
 {
 	const struct talk *talk = arg;
@@ -79,12 +81,12 @@ static void *say_much(void *arg)
 /* Waits for a moment if there is nothing yet. */
 static void heard(struct talk *talk)
 {
-	struct pollfd polled = { .fd = talk->egress->control, .events = POLLIN };
+	struct pollfd polled = { .fd = talk->proxy->control, .events = POLLIN };
 
 	(void)poll(&polled, 1, 10);
-	(void)pthread_mutex_lock(&talk->egress->lock);
-	koda_egress_listen(talk->egress);
-	(void)pthread_mutex_unlock(&talk->egress->lock);
+	(void)pthread_mutex_lock(&talk->proxy->lock);
+	koda_proxy_receive(talk->proxy);
+	(void)pthread_mutex_unlock(&talk->proxy->lock);
 }
 
 static void listens_for_a_while(void **state)
@@ -100,11 +102,11 @@ static void listens_for_a_while(void **state)
 		assert_int_equal(pthread_create(&talk.thread, NULL, say_much, &talk), 0);
 		for (int i = 0; i < 20; i++) {
 			heard(&talk);
-			assert_true(talk.member->queued <= 512);
+			assert_true(talk.listener->queued <= 512);
 		}
 		/* It may go on. */
-		assert_true(talk.egress->control >= 0);
-		koda_fd_close(&talk.egress->control);
+		assert_true(talk.proxy->control >= 0);
+		koda_fd_close(&talk.proxy->control);
 		(void)pthread_join(talk.thread, NULL);
 		end(&talk);
 	}
@@ -124,10 +126,10 @@ static void gives_up(void **state)
 		talk.kind = *kind;
 		assert_int_equal(pthread_create(&talk.thread, NULL, say_much, &talk), 0);
 		until = koda_clock_now() + 20000000000ULL;
-		while (talk.egress->control >= 0 && koda_clock_now() < until)
+		while (talk.proxy->control >= 0 && koda_clock_now() < until)
 			heard(&talk);
-		assert_int_equal(talk.egress->control, -1);
-		assert_true(talk.member->queued <= 1025);
+		assert_int_equal(talk.proxy->control, -1);
+		assert_true(talk.listener->queued <= 1025);
 		(void)pthread_join(talk.thread, NULL);
 		end(&talk);
 	}
@@ -143,10 +145,10 @@ static void hears(void **state)
 	assert_true(say(&talk, KODA_EGRESS_ADDED));
 	for (int i = 0; i < 3; i++)
 		assert_true(say(&talk, KODA_EGRESS_EVENT) && say(&talk, KODA_EGRESS_RULED));
-	koda_member_step(talk.member);
+	koda_listener_step(talk.listener);
 	assert_int_equal(talk.told, 4);
-	assert_int_equal(talk.member->ruled, 3);
-	assert_true(talk.egress->control >= 0);
+	assert_int_equal(talk.listener->rules_confirmed, 3);
+	assert_true(talk.proxy->control >= 0);
 	end(&talk);
 }
 

@@ -7,7 +7,7 @@
 
 #include "../lib/child.h"
 
-#include "lock.h"
+#include "io/lock.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -129,7 +129,7 @@ static int make_socket(void)
 	       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0;
 }
 
-/* The kernel would signal whoever is named there. */
+/* F_SETOWN: the kernel would signal that process. */
 static int choose_owner(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -202,8 +202,9 @@ static int locked(void *arg)
 	/* The control socket's place. */
 	if (dup2(2, 3) != 3)
 		return 99;
-	if (koda_lock_process(&files, &err) < 0 || koda_lock_memory((size_t)512 << 20, &err) < 0 ||
-	    koda_lock_calls(&err) < 0) {
+	if (egress_lock_process(&files, &err) < 0 ||
+	    egress_lock_memory((size_t)512 << 20, &err) < 0 ||
+	    egress_syscall_filter_install(&err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.message);
 		return 99;
 	}
@@ -242,14 +243,14 @@ static int has_nothing(void *arg)
 
 	(void)arg;
 	KODA_CHILD_CHECK(dup2(2, 3) == 3 && dup2(2, 77) == 77);
-	KODA_CHILD_CHECK(koda_lock_descriptors(&err) == KODA_OK);
-	KODA_CHILD_CHECK(koda_lock_process(&files, &err) == KODA_OK);
+	KODA_CHILD_CHECK(egress_lock_descriptors(&err) == KODA_OK);
+	KODA_CHILD_CHECK(egress_lock_process(&files, &err) == KODA_OK);
 	KODA_CHILD_CHECK(fcntl(77, F_GETFD) < 0 && fcntl(3, F_GETFD) == FD_CLOEXEC);
 	KODA_CHILD_CHECK(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
 	KODA_CHILD_CHECK(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0);
 	KODA_CHILD_CHECK(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0);
 	KODA_CHILD_CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == files);
-	KODA_CHILD_CHECK(koda_lock_calls(&err) == KODA_OK);
+	KODA_CHILD_CHECK(egress_syscall_filter_install(&err) == KODA_OK);
 	KODA_CHILD_CHECK(prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2);
 	return 0;
 }
@@ -269,7 +270,7 @@ static int without_landlock(void *arg)
 	(void)arg;
 	KODA_CHILD_CHECK(dup2(2, 3) == 3);
 	KODA_CHILD_CHECK(koda_child_block(SYS_landlock_create_ruleset, ENOSYS));
-	KODA_CHILD_CHECK(koda_lock_process(&files, &err) == KODA_E_UNSUPPORTED);
+	KODA_CHILD_CHECK(egress_lock_process(&files, &err) == KODA_E_UNSUPPORTED);
 	return 0;
 }
 
@@ -279,7 +280,7 @@ static int without_seccomp(void *arg)
 
 	(void)arg;
 	KODA_CHILD_CHECK(koda_child_block(SYS_seccomp, ENOSYS));
-	KODA_CHILD_CHECK(koda_lock_calls(&err) < 0);
+	KODA_CHILD_CHECK(egress_syscall_filter_install(&err) < 0);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #include "koda_test.h"
 
 #include "base/buf.h"
-#include "socks5.h"
+#include "proto/socks5.h"
 
 #include <errno.h>
 
@@ -39,7 +39,7 @@ static struct talk hold(const char *text, size_t len, size_t cut, size_t step)
 		struct koda_span in = { text + taken, end - taken };
 
 		do {
-			talk.end = egress_socks_next(&socks, &in, &out);
+			talk.end = egress_socks5_next(&socks, &in, &out);
 			if (talk.end == EGRESS_SOCKS_SEND || talk.end == EGRESS_SOCKS_CLOSE)
 				note(&talk, out.bytes);
 		} while (talk.end == EGRESS_SOCKS_SEND);
@@ -55,6 +55,13 @@ static struct talk hold(const char *text, size_t len, size_t cut, size_t step)
 			memcpy(talk.host, out.host.name, out.host.len + 1);
 		talk.port = out.port;
 		talk.early = len - taken;
+	}
+	/* Nothing is read behind the last answer. */
+	if (talk.end != EGRESS_SOCKS_MORE) {
+		struct koda_span in = koda_span_of(HELLO "\5\1");
+
+		assert_int_equal(egress_socks5_next(&socks, &in, &out), EGRESS_SOCKS_CLOSE);
+		assert_true(in.len > 0 && out.bytes.len == 0);
 	}
 	return talk;
 }
@@ -169,16 +176,16 @@ static void maps_errors(void **state)
 
 	(void)state;
 	KODA_EACH(row, errors)
-		assert_int_equal(egress_socks_reply_for(row->error), row->reply);
+		assert_int_equal(egress_socks5_reply_for(row->error), row->reply);
 	for (int i = 0; i <= 8; i++) {
-		struct koda_span answer = egress_socks_answer((enum egress_socks_reply)i);
+		struct koda_span answer = egress_socks5_answer((enum egress_socks_reply)i);
 
 		assert_int_equal(answer.len, 10);
 		assert_int_equal(answer.ptr[0], 5);
 		assert_int_equal(answer.ptr[1], i);
 		assert_int_equal(answer.ptr[3], 1);
 	}
-	assert_int_equal(egress_socks_answer((enum egress_socks_reply)99).ptr[1], 1);
+	assert_int_equal(egress_socks5_answer((enum egress_socks_reply)99).ptr[1], 1);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #include "koda_test.h"
 
 #include "base/buf.h"
-#include "upstream.h"
+#include "proto/upstream.h"
 
 static const struct {
 	const char *name;
@@ -112,7 +112,7 @@ static const struct {
 	{ "::ffff:10.0.0.0/104", "10.1.2.3", 443, true },
 	{ "::ffff:10.0.0.0/104", "11.1.2.3", 443, false },
 	{ "b\xff!,a.example", "a.example", 443, true },
-	/* Spellings of the same, on either side. */
+	/* Different spellings, on either side. */
 	{ "A.EXAMPLE.", "a.example", 443, true },
 	{ ".A.Example.", "b.a.example.", 443, true },
 	{ "127.0.0.1", "2130706433", 443, true },
@@ -210,7 +210,7 @@ static void asks_for_tunnels(void **state)
 {
 	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(8192);
 	char auth[] = "Basic eDp5";
-	struct egress_proxy proxy = { .set = true, .auth = auth };
+	struct egress_upstream_proxy proxy = { .set = true, .auth = auth };
 	struct koda_error err = { 0 };
 	struct koda_host host;
 

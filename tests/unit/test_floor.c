@@ -22,7 +22,7 @@ static const struct koda_place place = {
 	.exec_dirs = exec_dirs,
 	.git_dirs = git_dirs,
 	.git_files = git_files,
-	.guarded = guarded,
+	.readonly_aliases = guarded,
 	.hidden = hidden,
 };
 
@@ -101,6 +101,8 @@ static void every_table_entry_is_closed_and_its_twin_open(void **state)
 		{ koda_floor_config_dirs, "/home/u/.config", KODA_WHY_CREDENTIALS },
 		{ koda_floor_hidden_config, "/cfg", KODA_WHY_OWN_STATE },
 		{ koda_floor_hidden_config, "/home/u/.config", KODA_WHY_OWN_STATE },
+		{ koda_floor_policy_dirs, "/cfg", KODA_WHY_OWN_POLICY },
+		{ koda_floor_policy_dirs, "/home/u/.config", KODA_WHY_OWN_POLICY },
 		{ koda_floor_project_names, "/p", KODA_WHY_PROJECT_NAME },
 		{ koda_floor_git_names, "/p/.git", KODA_WHY_GIT },
 		{ koda_floor_git_names, "/p/sub/.git", KODA_WHY_GIT },
@@ -136,6 +138,33 @@ static void own_state_is_hidden(void **state)
 	koda_rules_free(rules);
 }
 
+/* T-98. Whatever a policy says of them; what programs need beside them stays. */
+static void what_the_kernel_tells_of_the_host_is_hidden(void **state)
+{
+	static const char *const *const tables[] = { koda_floor_kernel_hidden,
+						     koda_floor_kernel_mounts };
+	static const char *const shown[] = { "/proc/cpuinfo", "/proc/meminfo",
+					     "/proc/stat",    "/proc/loadavg",
+					     "/proc/uptime",  "/proc/version",
+					     "/proc/cmdlin",  "/proc/sys/kernel/pid_max",
+					     "/proc/self",    "/sys/devices/system/cpu",
+					     "/sys/kernel",   "/sys/fs/cgroup" };
+	struct koda_rules *rules = open_rules(&place, false);
+
+	(void)state;
+	KODA_EACH(table, tables)
+		for (const char *const *path = *table; *path; path++) {
+			struct koda_verdict read = ask(rules, false, *path);
+
+			KODA_EXPECT(*path, read.answer == KODA_DENY);
+			KODA_EXPECT(*path, read.why == KODA_WHY_KERNEL_HIDDEN);
+			KODA_EXPECT(*path, ask(rules, true, *path).answer == KODA_DENY);
+		}
+	KODA_EACH(path, shown)
+		KODA_EXPECT(*path, ask(rules, false, *path).answer == KODA_ALLOW);
+	koda_rules_free(rules);
+}
+
 /* The lists as they were agreed on: a table that loses an entry must not go unnoticed. */
 static void the_tables_hold_what_was_agreed(void **state)
 {
@@ -151,12 +180,22 @@ static void the_tables_hold_what_was_agreed(void **state)
 		{ koda_floor_config_dirs,
 		  "gcloud gh op helm netlify vercel fly doppler stripe heroku" },
 		{ koda_floor_hidden_config, "koda/db" },
+		{ koda_floor_policy_dirs, "koda/policies" },
 		{ koda_floor_project_names,
 		  ".koda/agents .koda/skills .mcp.json .vscode .idea .cursor .codex .claude/agents "
-		  ".claude/commands .claude/settings.json .claude/settings.local.json .envrc" },
-		{ koda_floor_git_names, "hooks config config.worktree commondir info/attributes" },
+		  ".claude/commands .claude/hooks .claude/settings.json "
+		  ".claude/settings.local.json .claude/skills .devcontainer .devcontainer.json "
+		  ".envrc .gemini .windsurf .zed" },
+		{ koda_floor_inner_names,
+		  ".hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config .jj/repo/config.toml" },
+		{ koda_floor_git_names,
+		  "hooks config config.worktree commondir gitdir info/attributes" },
 		{ koda_floor_git_configs, "config config.worktree" },
 		{ koda_floor_kernel_paths, "/sys /proc/sys /proc/sysrq-trigger" },
+		{ koda_floor_kernel_hidden,
+		  "/proc/keys /proc/key-users /proc/cmdline /proc/interrupts /proc/kallsyms "
+		  "/proc/modules /proc/timer_list /proc/sched_debug /sys/firmware" },
+		{ koda_floor_kernel_mounts, "/sys/kernel/debug /sys/kernel/tracing /sys/fs/bpf" },
 		{ koda_floor_cache_dirs, ".cargo/registry .cargo/git .npm/_cacache .cache" },
 	};
 
@@ -325,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_table_entry_is_closed_and_its_twin_open),
 		cmocka_unit_test(own_state_is_hidden),
+		cmocka_unit_test(what_the_kernel_tells_of_the_host_is_hidden),
 		cmocka_unit_test(the_tables_hold_what_was_agreed),
 		cmocka_unit_test(allow_git_config_opens_the_configuration_only),
 		cmocka_unit_test(ordinary_work_stays_possible),

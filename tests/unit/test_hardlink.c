@@ -4,8 +4,8 @@
 
 #include "../lib/child.h"
 #include "../lib/scratch.h"
-#include "run/hardlink.h"
-#include "run/site.h"
+#include "run/project/hardlink.h"
+#include "run/project/site.h"
 
 #include <koda/policy.h>
 
@@ -100,11 +100,11 @@ static int look_for_names(void *dir)
 	KODA_CHILD_CHECK(koda_policy_add(policy, KODA_LIST_DENY_READ, secret, strlen(secret),
 					 NULL) == KODA_OK);
 	KODA_CHILD_CHECK(chmod(koda_in(dir, "shut"), 0) == 0);
-	r = koda_site_note_hardlinks(&site, policy, &err);
+	r = koda_hardlink_note(&site, policy, &err);
 	KODA_CHILD_CHECK(chmod(koda_in(dir, "shut"), 0755) == 0);
 	KODA_CHILD_CHECK(r == KODA_E_DENIED && strstr(err.message, "closed"));
 	/* Twin: that is found. */
-	KODA_CHILD_CHECK(koda_site_note_hardlinks(&site, policy, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_hardlink_note(&site, policy, NULL) == KODA_OK);
 	KODA_CHILD_CHECK(koda_strv_has(&site.hidden, koda_in(dir, "other")));
 	koda_strv_clear(&site.hidden);
 	koda_policy_free(policy);

@@ -31,7 +31,8 @@ static void plain_hosts_are_read_at_once(void **state)
 		{ "a.example:80:80", false },
 		{ "a.xn--p1ai", false },
 		{ "caf\xc3\xa9.example", false },
-		{ "a_b", false },
+		{ "a_b", true },
+		{ "_a.example:80", true },
 		{ "*.example", false },
 		{ "10.0.0.0/8", false },
 		{ "10.0.0.1", false },
@@ -64,9 +65,35 @@ static void plain_hosts_are_read_at_once(void **state)
 	}
 }
 
+static void formats(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *want;
+	} rows[] = {
+		{ "Example.COM.", "example.com" },
+		{ "0x7f.1", "127.0.0.1" },
+		{ "[2001:DB8::0:1]", "2001:db8::1" },
+	};
+	char out[KODA_HOST_NAME_MAX + 1];
+
+	(void)state;
+	KODA_EACH(row, rows) {
+		struct koda_error err = { 0 };
+		struct koda_host host;
+
+		KODA_ASSERT_OK(koda_host_parse((struct koda_span){ row->text, strlen(row->text) },
+					       &host, &err),
+			       err);
+		koda_host_format(&host, out);
+		assert_string_equal(out, row->want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(formats),
 		cmocka_unit_test(plain_hosts_are_read_at_once),
 	};
 

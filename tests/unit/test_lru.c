@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "koda_test.h"
 
-#include "lru.h"
+#include "tls/lru.h"
 
 #include "base/buf.h"
 
@@ -13,25 +13,25 @@ static void release(void *value)
 	free(value);
 }
 
-static void put(struct koda_lru *lru, const char *key, const char *value)
+static void put(struct egress_lru *lru, const char *key, const char *value)
 {
-	assert_int_equal(koda_lru_put(lru, koda_span_of(key), strdup(value)), KODA_OK);
+	assert_int_equal(egress_lru_put(lru, koda_span_of(key), strdup(value)), KODA_OK);
 }
 
-static const char *get(struct koda_lru *lru, const char *key)
+static const char *get(struct egress_lru *lru, const char *key)
 {
-	const char *value = koda_lru_get(lru, koda_span_of(key));
+	const char *value = egress_lru_get(lru, koda_span_of(key));
 
 	return value ? value : "-";
 }
 
 static void keeps_what_is_asked_for(void **state)
 {
-	struct koda_lru lru;
+	struct egress_lru lru;
 
 	(void)state;
 	released = 0;
-	koda_lru_init(&lru, 3, release);
+	egress_lru_init(&lru, 3, release);
 	assert_string_equal(get(&lru, "a"), "-");
 	put(&lru, "a", "1");
 	put(&lru, "b", "2");
@@ -44,7 +44,7 @@ static void keeps_what_is_asked_for(void **state)
 	put(&lru, "c", "5");
 	assert_string_equal(get(&lru, "c"), "5");
 	assert_int_equal(released, 2);
-	koda_lru_clear(&lru);
+	egress_lru_clear(&lru);
 	assert_int_equal(released, 5);
 	assert_string_equal(get(&lru, "a"), "-");
 }
@@ -52,16 +52,16 @@ static void keeps_what_is_asked_for(void **state)
 static void keys_are_bytes(void **state)
 {
 	static const struct koda_span keys[] = { { "a\0b", 3 }, { "a\0c", 3 }, { "a", 1 } };
-	struct koda_lru lru;
+	struct egress_lru lru;
 
 	(void)state;
-	koda_lru_init(&lru, 3, release);
+	egress_lru_init(&lru, 3, release);
 	KODA_EACH(key, keys)
-		assert_int_equal(koda_lru_put(&lru, *key, strdup("x")), KODA_OK);
+		assert_int_equal(egress_lru_put(&lru, *key, strdup("x")), KODA_OK);
 	assert_int_equal(lru.count, 3);
 	KODA_EACH(key, keys)
-		assert_non_null(koda_lru_get(&lru, *key));
-	koda_lru_clear(&lru);
+		assert_non_null(egress_lru_get(&lru, *key));
+	egress_lru_clear(&lru);
 }
 
 /* Against a model: the last MAX distinct keys that were touched are there, others are not. */
@@ -74,10 +74,10 @@ static void agrees_with_a_model(void **state)
 	};
 	struct koda_rng rng = koda_rng_new();
 	size_t touched[KEYS] = { 0 };
-	struct koda_lru lru;
+	struct egress_lru lru;
 
 	(void)state;
-	koda_lru_init(&lru, MAX, release);
+	egress_lru_init(&lru, MAX, release);
 	for (size_t step = 1; step <= STEPS; step++) {
 		size_t key = koda_rng_below(&rng, KEYS);
 		size_t newer = 0;
@@ -86,14 +86,14 @@ static void agrees_with_a_model(void **state)
 		(void)snprintf(text, sizeof(text), "k%zu", key);
 		for (size_t i = 0; i < KEYS; i++)
 			newer += touched[i] > touched[key];
-		assert_int_equal(koda_lru_get(&lru, koda_span_of(text)) != NULL,
+		assert_int_equal(egress_lru_get(&lru, koda_span_of(text)) != NULL,
 				 touched[key] && newer < MAX);
-		if (!koda_lru_get(&lru, koda_span_of(text)))
+		if (!egress_lru_get(&lru, koda_span_of(text)))
 			put(&lru, text, text);
 		assert_string_equal(get(&lru, text), text);
 		touched[key] = step;
 	}
-	koda_lru_clear(&lru);
+	egress_lru_clear(&lru);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include "../lib/child.h"
 #include "../lib/scratch.h"
 #include "base/path.h"
-#include "base/str.h"
+#include "base/strv.h"
 
 /* What path resolves to, owned by the caller; fails the test if it does not. */
 static char *resolved(const char *path)

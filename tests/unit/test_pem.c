@@ -116,6 +116,33 @@ static void keeps_to_the_ceiling(void **state)
 	KODA_ASSERT_FAILS(KODA_E_LIMIT, koda_pem_certificates(all_of(CERT CERT), &out, &err), err);
 }
 
+static void finds_keys(void **state)
+{
+	static const struct {
+		const char *text;
+		int want;
+	} rows[] = {
+		{ CERT, 0 },
+		{ "Subject: somebody\n" CERT CERT "# that is all\n", 0 },
+		{ CERT KEY, 1 },
+		{ BODY("EC PRIVATE KEY", "c2VjcmV0") CERT, 1 },
+		{ KEY, 1 },
+		{ " -----BEGIN PRIVATE KEY-----\n c2VjcmV0\n" CERT, KODA_E_POLICY },
+		{ "\t-----BEGIN EC PRIVATE KEY-----\n" CERT, KODA_E_POLICY },
+		{ CERT "# PRIVATE KEY\n", KODA_E_POLICY },
+		{ BODY("CERTIFICATE", "MAcCAQAwAAQA") CERT, KODA_E_POLICY },
+		{ CERT BODY("X509 CRL", "MAcwADAAAwEA"), KODA_E_POLICY },
+		{ "", KODA_E_POLICY },
+	};
+
+	(void)state;
+	KODA_EACH(row, rows) {
+		struct koda_error err = { 0 };
+
+		KODA_EXPECT(row->text, koda_pem_has_key(all_of(row->text), &err) == row->want);
+	}
+}
+
 static void names_the_sibling(void **state)
 {
 	static const struct {
@@ -147,6 +174,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_not_clean),
 		cmocka_unit_test(refuses_nul_bytes),
 		cmocka_unit_test(keeps_to_the_ceiling),
+		cmocka_unit_test(finds_keys),
 		cmocka_unit_test(names_the_sibling),
 	};
 

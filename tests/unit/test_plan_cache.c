@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 #include "plan/plan.h"
+#include "plan/request.h"
+#include "plan/view.h"
 #include "policy/policy.h"
 
 #define HOME  "/home/u"
@@ -14,16 +16,16 @@
 #define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* "d path", "l path" (a link) or "f path". */
-static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
+static int look(void *ctx, const char *path, struct koda_fs_stat *ret_look, struct koda_error *err)
 {
 	(void)err;
-	*ret_look = (struct koda_look){ .thing = KODA_THING_MISSING };
+	*ret_look = (struct koda_fs_stat){ .type = KODA_FILE_MISSING };
 	for (const char *const *thing = ctx; *thing; thing++)
 		if (strcmp(*thing + 2, path) == 0)
-			ret_look->thing = (*thing)[0] == 'd'   ? KODA_THING_DIR
-					  : (*thing)[0] == 'l' ? KODA_THING_LINK
-							       : KODA_THING_OTHER;
-	if (ret_look->thing != KODA_THING_MISSING)
+			ret_look->type = (*thing)[0] == 'd'   ? KODA_FILE_DIR
+					 : (*thing)[0] == 'l' ? KODA_FILE_LINK
+							      : KODA_FILE_OTHER;
+	if (ret_look->type != KODA_FILE_MISSING)
 		ret_look->ino = strlen(path);
 	return KODA_OK;
 }
@@ -50,14 +52,14 @@ static void add_all(struct koda_policy *policy, enum koda_list list, const char 
 /* "name path [store] flags" a line: what lies in or above the cache, and our state. */
 static void plan_of(const struct scene *scene, struct koda_buf *out)
 {
-	const struct koda_world world = { look, (void *)(uintptr_t)scene->things };
+	const struct koda_fs_ops fs = { look, (void *)(uintptr_t)scene->things };
 	const struct koda_place place = {
 		.root = ROOT, .home = HOME, .exec_dirs = scene->exec_dirs, .caches = LIST(CACHE)
 	};
 	koda_auto_policy struct koda_policy *policy = NULL;
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_plan_request request = {
-		.place = &place, .world = &world, .sockets = scene->sockets, .caches = scene->store
+		.place = &place, .fs = &fs, .sockets = scene->sockets, .caches = scene->store
 	};
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
@@ -78,7 +80,7 @@ static void plan_of(const struct scene *scene, struct koda_buf *out)
 			    strstr(op->text1.ptr, "/koda");
 
 		/* Nothing is ever put into the host's cache. */
-		assert_true(op->kind != KODA_OP_HOLD && op->kind != KODA_OP_HOLD_FILE
+		assert_true(op->kind != KODA_OP_PLACEHOLDER && op->kind != KODA_OP_PLACEHOLDER_FILE
 				    ? true
 				    : strncmp(op->text1.ptr, CACHE, strlen(CACHE)) != 0);
 		if (ours)

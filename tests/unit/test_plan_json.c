@@ -2,6 +2,7 @@
 /* A plan as JSON: every op in it once, numbers and flags by name. */
 #include "koda_test.h"
 
+#include "plan/json.h"
 #include "plan/plan.h"
 
 #include <sys/resource.h>
@@ -39,11 +40,11 @@ static const struct {
 	    .text1 = TEXT("/t") },
 	  "{\"op\":\"tmpfs\",\"path\":\"/t\",\"bytes\":9,\"mode\":\"0755\","
 	  "\"flags\":[\"closed\",1048576],\"why\":\"rule\"}" },
-	{ { .kind = KODA_OP_HOLD_FILE,
+	{ { .kind = KODA_OP_PLACEHOLDER_FILE,
 	    .flags = KODA_OP_ALONE,
 	    .text1 = TEXT("/h"),
 	    .text2 = TEXT("x\n") },
-	  "{\"op\":\"hold-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\","
+	  "{\"op\":\"placeholder-file\",\"path\":\"/h\",\"contents\":\"x\\u000A\","
 	  "\"flags\":[\"alone\"],\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_FILE, .n1 = 0444, .text1 = TEXT("/run/f"), .text2 = TEXT("abc") },
 	  "{\"op\":\"file\",\"path\":\"/run/f\",\"bytes\":3,\"mode\":\"0444\",\"why\":\"rule\"}" },
@@ -62,7 +63,7 @@ static const struct {
 	    .text1 = TEXT("/m") },
 	  "{\"op\":\"mask\",\"path\":\"/m\",\"device\":0,\"inode\":0,"
 	  "\"flags\":[\"fleeting\",\"directory\"],\"why\":\"rule\"}" },
-	{ { .kind = KODA_OP_FILTER, .flags = KODA_OP_ASKED, .text1 = TEXT("01234567") },
+	{ { .kind = KODA_OP_FILTER, .flags = KODA_OP_NOTIFY, .text1 = TEXT("01234567") },
 	  "{\"op\":\"filter\",\"instructions\":1,\"flags\":[\"asked\"],\"why\":\"rule\"}" },
 	{ { .kind = KODA_OP_FILTER, .text1 = TEXT("0123456789abcdef") },
 	  "{\"op\":\"filter\",\"instructions\":2,\"why\":\"rule\"}" },

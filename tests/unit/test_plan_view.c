@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 #include "plan/plan.h"
+#include "plan/request.h"
+#include "plan/view.h"
 #include "policy/policy.h"
 
 #define HOME "/home/u"
@@ -19,7 +21,7 @@ static bool is_above_root(const char *path)
 	       (strncmp(ROOT, path, len) == 0 && (ROOT[len] == '/' || ROOT[len] == '\0'));
 }
 
-static int look(void *ctx, const char *path, struct koda_look *ret_look, struct koda_error *err)
+static int look(void *ctx, const char *path, struct koda_fs_stat *ret_look, struct koda_error *err)
 {
 	(void)err;
 	given_look(ctx, path, is_above_root(path), ret_look);
@@ -61,14 +63,14 @@ struct scene {
 static void plan_of(const struct scene *scene, struct koda_buf *out)
 {
 	struct given given = { scene->things };
-	const struct koda_world world = { look, &given };
+	const struct koda_fs_ops fs = { look, &given };
 	const struct koda_place place = { .root = scene->root, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(scene->rules);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	const struct koda_place rule_place = { .home = NULL };
 	struct koda_plan_request request = { .policy = policy,
 					     .place = &place,
-					     .world = &world,
+					     .fs = &fs,
 					     .as_root = scene->as_root,
 					     .sockets = scene->sockets };
 	struct koda_rules *rules = NULL;
@@ -166,7 +168,7 @@ static const struct {
 	  "writable " ROOT "\npin " ROOT "/a\npin " ROOT "/b\n" },
 	{ "a missing name is reserved",
 	  { .root = ROOT, .rules = LIST("w " ROOT, "W " ROOT "/a"), .things = NOTHING },
-	  "writable " ROOT "\nhold " ROOT "/a\nread-only " ROOT "/a\n" },
+	  "writable " ROOT "\nplaceholder " ROOT "/a\nread-only " ROOT "/a\n" },
 	{ "hidden in directories that are closed to us: each once",
 	  { .root = ROOT,
 	    .rules = LIST("w " ROOT, "r " ROOT "/c/a", "r " ROOT "/d/b", "r " ROOT "/c/x/y"),
@@ -254,9 +256,11 @@ static void order_is_by_depth(void **state)
 
 			for (const char *c = line; *c; c++)
 				here += *c == '/';
-			if (strncmp(line, "hold", 4) != 0 && strncmp(line, "writable", 8) != 0)
+			if (strncmp(line, "placeholder", 11) != 0 &&
+			    strncmp(line, "writable", 8) != 0)
 				assert_true(here >= depth);
-			if (strncmp(line, "hold", 4) != 0 && strncmp(line, "writable", 8) != 0)
+			if (strncmp(line, "placeholder", 11) != 0 &&
+			    strncmp(line, "writable", 8) != 0)
 				depth = here;
 		}
 	}
@@ -265,10 +269,10 @@ static void order_is_by_depth(void **state)
 static void kernel_files_of_root_are_closed_after_proc(void **state)
 {
 	struct given given = { LIST("d /proc/sys", "f /proc/sysrq-trigger", "d /sys") };
-	const struct koda_world world = { look, &given };
+	const struct koda_fs_ops fs = { look, &given };
 	const struct koda_place place = { .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(NOTHING);
-	struct koda_plan_request request = { .policy = policy, .place = &place, .world = &world };
+	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };
 	struct koda_error err = { 0 };
 	struct koda_rules *rules = NULL;
 
@@ -303,11 +307,11 @@ static void kernel_files_of_root_are_closed_after_proc(void **state)
 static void mounts_carry_the_object(void **state)
 {
 	struct given given = { LIST("f " ROOT "/a") };
-	const struct koda_world world = { look, &given };
+	const struct koda_fs_ops fs = { look, &given };
 	const struct koda_place place = { .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(LIST("w " ROOT, "W " ROOT "/a"));
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	struct koda_plan_request request = { .policy = policy, .place = &place, .world = &world };
+	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };
 	const struct koda_place nowhere = { .root = NULL };
 	struct koda_error err = { 0 };
 	struct koda_rules *rules = NULL;
@@ -330,7 +334,7 @@ static void mounts_carry_the_object(void **state)
 	koda_rules_free(rules);
 }
 
-static int fail_to_look(void *ctx, const char *path, struct koda_look *ret_look,
+static int fail_to_look(void *ctx, const char *path, struct koda_fs_stat *ret_look,
 			struct koda_error *err)
 {
 	(void)ctx;
@@ -341,13 +345,13 @@ static int fail_to_look(void *ctx, const char *path, struct koda_look *ret_look,
 	return KODA_E_SYS;
 }
 
-static void a_world_that_fails_fails_the_plan(void **state)
+static void a_file_system_that_fails_fails_the_plan(void **state)
 {
-	const struct koda_world world = { fail_to_look, NULL };
+	const struct koda_fs_ops fs = { fail_to_look, NULL };
 	const struct koda_place place = { .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(LIST("w " ROOT));
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	struct koda_plan_request request = { .policy = policy, .place = &place, .world = &world };
+	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };
 	struct koda_error err = { 0 };
 	struct koda_rules *rules = NULL;
 
@@ -365,7 +369,7 @@ int main(void)
 		cmocka_unit_test(order_is_by_depth),
 		cmocka_unit_test(kernel_files_of_root_are_closed_after_proc),
 		cmocka_unit_test(mounts_carry_the_object),
-		cmocka_unit_test(a_world_that_fails_fails_the_plan),
+		cmocka_unit_test(a_file_system_that_fails_fails_the_plan),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -61,13 +61,13 @@ static void fs_policy_default_has_safe_baseline_depth(void **state)
 	koda_auto_policy struct koda_policy *built = policy_new();
 
 	(void)state;
-	assert_int_equal(koda_policy_search_depth(built), 3);
+	assert_int_equal(built->search_depth, 3);
 	KODA_EACH(text, texts) {
 		koda_auto_policy struct koda_policy *decoded = NULL;
 		struct koda_error err = { 0 };
 
 		KODA_ASSERT_OK(koda_policy_parse(*text, strlen(*text), &decoded, &err), err);
-		KODA_EXPECT(*text, koda_policy_search_depth(decoded) == 3);
+		KODA_EXPECT(*text, decoded->search_depth == 3);
 	}
 }
 
@@ -358,9 +358,29 @@ static void near_equal_lists_differ(void **state)
 	koda_policy_free(NULL);
 }
 
+static void search_depth_has_a_floor_and_a_ceiling(void **state)
+{
+	static const struct {
+		uint8_t stated;
+		uint8_t holds;
+	} rows[] = { { 0, 8 },   { 3, 8 },   { 7, 8 },   { 8, 8 },   { 9, 9 },
+		     { 10, 10 }, { 39, 39 }, { 40, 40 }, { 41, 40 }, { 255, 40 } };
+	koda_auto_policy struct koda_policy *policy = NULL;
+	struct koda_error err = { 0 };
+
+	(void)state;
+	KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
+	assert_int_equal(koda_policy_search_depth(policy), 8);
+	KODA_EACH(row, rows) {
+		koda_policy_set_search_depth(policy, row->stated);
+		assert_int_equal(koda_policy_search_depth(policy), row->holds);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(search_depth_has_a_floor_and_a_ceiling),
 		cmocka_unit_test(default_policy_is_empty_and_auto),
 		cmocka_unit_test(strict_default_matches_default),
 		cmocka_unit_test(fs_policy_default_has_safe_baseline_depth),

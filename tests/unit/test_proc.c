@@ -4,6 +4,7 @@
 #include "koda_test.h"
 
 #include "../lib/child.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/proc.h"
 

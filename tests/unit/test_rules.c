@@ -241,7 +241,7 @@ static void patterns_match_names_depth_and_ports(void **state)
 					   { "8.8.4.4", 443, KODA_DENY, KODA_WHY_DEFAULT },
 					   { "8.9.4.4", 53, KODA_DENY, KODA_WHY_DEFAULT },
 					   { "a.com\n", 443, KODA_DENY, KODA_WHY_INVALID },
-					   { "a_b.com", 443, KODA_DENY, KODA_WHY_INVALID },
+					   { "a b.com", 443, KODA_DENY, KODA_WHY_INVALID },
 					   { "", 443, KODA_DENY, KODA_WHY_INVALID },
 					   { 0 } });
 }

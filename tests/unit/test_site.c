@@ -4,7 +4,7 @@
 
 #include "../lib/child.h"
 #include "../lib/scratch.h"
-#include "run/site.h"
+#include "run/project/site.h"
 
 /* One NAME=VALUE below the scratch directory, in one of eight buffers used in turn. */
 static const char *entry(const char *name, const char *dir, const char *below)

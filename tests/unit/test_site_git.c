@@ -4,8 +4,8 @@
 
 #include "../lib/child.h"
 #include "../lib/scratch.h"
-#include "base/str.h"
-#include "run/site.h"
+#include "base/strv.h"
+#include "run/project/site.h"
 
 /* Sees target below dir; fails the test if that fails. */
 static void see(struct koda_site *site, const char *dir, const char *target)

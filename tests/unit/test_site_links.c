@@ -4,7 +4,8 @@
 
 #include "../lib/scratch.h"
 #include "base/buf.h"
-#include "run/site.h"
+#include "run/project/policy_links.h"
+#include "run/project/site.h"
 
 #include <koda/policy.h>
 
@@ -136,7 +137,7 @@ static void links_in_rules_are_followed_unless_the_command_can_plant_them(void *
 		KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
 		for (size_t i = 0; i < 3 && row->rules[i].path; i++)
 			add_path(policy, row->rules[i].list, koda_in(*state, row->rules[i].path));
-		KODA_ASSERT_OK(koda_site_resolve_policy(&site, policy, &err), err);
+		KODA_ASSERT_OK(koda_policy_links_resolve_now(&site, policy, &err), err);
 		KODA_EXPECT(row->name, lists(policy, row->leads.list,
 					     koda_in(*state, row->leads.path)) == row->followed);
 		/* A deny stays as it was written; an allow becomes what it leads to. */
@@ -161,7 +162,7 @@ static void a_policy_without_links_does_not_change(void **state)
 		add_path(policy, (enum koda_list)list, koda_in(*state, "no/such/path"));
 	}
 	KODA_ASSERT_OK(koda_policy_copy(policy, &before, &err), err);
-	KODA_ASSERT_OK(koda_site_resolve_policy(&site, policy, &err), err);
+	KODA_ASSERT_OK(koda_policy_links_resolve_now(&site, policy, &err), err);
 	assert_true(koda_policy_equal(policy, before));
 	koda_policy_free(policy);
 	koda_policy_free(before);
@@ -176,7 +177,8 @@ static void a_rule_that_loops_is_an_error(void **state)
 
 		KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
 		add_path(policy, (enum koda_list)list, koda_in(*state, "loop"));
-		KODA_ASSERT_FAILS(KODA_E_SYS, koda_site_resolve_policy(&site, policy, &err), err);
+		KODA_ASSERT_FAILS(KODA_E_SYS, koda_policy_links_resolve_now(&site, policy, &err),
+				  err);
 		assert_int_equal(err.sys_errno, ELOOP);
 		koda_policy_free(policy);
 	}

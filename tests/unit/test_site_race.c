@@ -7,9 +7,10 @@
 
 #include "../lib/scratch.h"
 #include "base/buf.h"
-#include "run/gitlink.h"
-#include "run/site.h"
-#include "run/world.h"
+#include "run/project/git_file.h"
+#include "run/project/git_scan.h"
+#include "run/project/policy_links.h"
+#include "run/project/site.h"
 
 #include <fcntl.h>
 #include <koda/policy.h>
@@ -143,7 +144,7 @@ static void a_link_that_comes_and_goes_opens_nothing(void **state)
 			KODA_ASSERT_OK(koda_policy_add(policy, *list, below, strlen(below), &err),
 				       err);
 			watched = door;
-			KODA_ASSERT_OK(koda_site_resolve_policy(&site, policy, &err), err);
+			KODA_ASSERT_OK(koda_policy_links_resolve_now(&site, policy, &err), err);
 			watched = NULL;
 			assert_false(lists(policy, *list, secret));
 			koda_policy_free(policy);
@@ -176,11 +177,11 @@ static void a_directory_that_is_closed_for_a_moment_hides_no_link(void **state)
 			looks = 0;
 			closed = "link";
 			KODA_ASSERT_FAILS(KODA_E_DENIED,
-					  koda_site_resolve_policy(&site, policy, &err), err);
+					  koda_policy_links_resolve_now(&site, policy, &err), err);
 			closed = NULL;
 			assert_true(looks > 0);
 			/* Twin: while it stays open. */
-			KODA_ASSERT_OK(koda_site_resolve_policy(&site, policy, &err), err);
+			KODA_ASSERT_OK(koda_policy_links_resolve_now(&site, policy, &err), err);
 			koda_policy_free(policy);
 		}
 	}
@@ -193,12 +194,13 @@ static void what_was_closed_is_not_seen_by_being_open(void **state)
 
 	(void)koda_make_dir(*state, "shut");
 	(void)koda_make_file(*state, "shut/file", "x");
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_site_check_closed(koda_in(*state, "shut/file"), &err),
-			  err);
+	KODA_ASSERT_FAILS(KODA_E_DENIED,
+			  koda_policy_links_check_closed(koda_in(*state, "shut/file"), &err), err);
 	assert_string_equal(err.field, koda_in(*state, "shut/file"));
 	assert_non_null(strstr(err.message, koda_in(*state, "shut")));
 	KODA_ASSERT_FAILS(KODA_E_DENIED,
-			  koda_site_check_closed(koda_in(*state, "shut/missing"), &err), err);
+			  koda_policy_links_check_closed(koda_in(*state, "shut/missing"), &err),
+			  err);
 }
 
 /* T-12. Not by being open again, nor by looking like nothing for the moment. */
@@ -213,13 +215,13 @@ static void a_pointer_that_is_closed_for_a_moment_is_followed(void **state)
 	(void)koda_make_dir(*state, "store");
 	(void)koda_make_file(*state, "sub/.git", "gitdir: ../store\n");
 	unseen = "sub/.git";
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_gitlink_follow(file, &dir, &links, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_git_file_follow(file, &dir, &links, &err), err);
 	/* Twin: nothing in the directory looks like git's. */
 	unseen = NULL;
-	KODA_ASSERT_OK(koda_gitlink_follow(file, &dir, &links, &err), err);
+	KODA_ASSERT_OK(koda_git_file_follow(file, &dir, &links, &err), err);
 	assert_null(dir);
 	unseen = "config";
-	KODA_ASSERT_OK(koda_gitlink_follow(file, &dir, &links, &err), err);
+	KODA_ASSERT_OK(koda_git_file_follow(file, &dir, &links, &err), err);
 	unseen = NULL;
 	assert_non_null(dir);
 	free(dir);
@@ -240,15 +242,24 @@ static void a_pointer_that_cannot_be_followed_is_an_error(void **state)
 	(void)koda_make_file(*state, "sub/.git", "gitdir: ../door\n");
 	closed = "door";
 	reason = EIO;
-	assert_int_equal(KODA_E_SYS, koda_gitlink_follow(file, &dir, &links, NULL));
+	assert_int_equal(KODA_E_SYS, koda_git_file_follow(file, &dir, &links, NULL));
 	closed = NULL;
 	reason = EACCES;
 	assert_null(dir);
 	/* Twin */
-	assert_int_equal(KODA_OK, koda_gitlink_follow(file, &dir, &links, NULL));
+	assert_int_equal(KODA_OK, koda_git_file_follow(file, &dir, &links, NULL));
 	assert_non_null(dir);
 	free(dir);
 	koda_strv_clear(&links);
+}
+
+/* Looks, and follows what was found. */
+static int scan_all(const char *root, unsigned int depth, const struct koda_git_found *found,
+		    struct koda_error *err)
+{
+	int r = koda_git_scan(root, depth, found, err);
+
+	return r < 0 ? r : koda_git_related_follow(found, err);
 }
 
 /* T-30. What could not be looked at is not taken for nothing, whatever the reason. */
@@ -263,20 +274,22 @@ static void what_cannot_be_looked_at_is_an_error(void **state)
 	(void)koda_make_file(*state, "store/HEAD", "x");
 	for (size_t i = 0; i < KODA_ARRAY_LEN(names) * KODA_ARRAY_LEN(reasons); i++) {
 		struct koda_strv lists[3] = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
-		const struct koda_found found = { .git_dirs = &lists[0],
-						  .git_files = &lists[1],
-						  .closed = &lists[2] };
+		struct koda_survey_budget budget = { 0 };
+		const struct koda_git_found found = { .git_dirs = &lists[0],
+						      .git_files = &lists[1],
+						      .closed = &lists[2],
+						      .budget = &budget };
 		struct koda_error err = { 0 };
 
 		unseen = names[i % KODA_ARRAY_LEN(names)];
 		reason = reasons[i / KODA_ARRAY_LEN(names)];
-		KODA_EXPECT(unseen, koda_world_scan(*state, 4, &found, &err) == KODA_E_SYS);
+		KODA_EXPECT(unseen, scan_all(*state, 4, &found, &err) == KODA_E_SYS);
 		KODA_EXPECT(unseen, err.sys_errno == reason && strstr(err.field, *state));
 		/* Twin */
 		unseen = NULL;
 		reason = EACCES;
 		koda_strv_clear(&lists[0]);
-		KODA_ASSERT_OK(koda_world_scan(*state, 4, &found, &err), err);
+		KODA_ASSERT_OK(scan_all(*state, 4, &found, &err), err);
 		assert_true(koda_strv_has(&lists[0], koda_in(*state, "store")));
 		for (size_t k = 0; k < KODA_ARRAY_LEN(lists); k++)
 			koda_strv_clear(&lists[k]);
@@ -287,18 +300,20 @@ static void what_cannot_be_looked_at_is_an_error(void **state)
 static void submodules_behind_a_link_are_not_passed_over(void **state)
 {
 	struct koda_strv lists[3] = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
-	const struct koda_found found = { .git_dirs = &lists[0],
-					  .git_files = &lists[1],
-					  .closed = &lists[2] };
+	struct koda_survey_budget budget = { 0 };
+	const struct koda_git_found found = { .git_dirs = &lists[0],
+					      .git_files = &lists[1],
+					      .closed = &lists[2],
+					      .budget = &budget };
 	struct koda_error err = { 0 };
 
 	(void)koda_make_dir(*state, ".git");
 	(void)koda_make_dir(*state, "away");
 	(void)koda_make_link(*state, ".git/modules", "../away");
 	unseen = ".git/modules";
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_world_scan(*state, 2, &found, &err), err);
+	KODA_ASSERT_FAILS(KODA_E_DENIED, scan_all(*state, 2, &found, &err), err);
 	unseen = NULL;
-	KODA_ASSERT_OK(koda_world_scan(*state, 2, &found, &err), err);
+	KODA_ASSERT_OK(scan_all(*state, 2, &found, &err), err);
 	KODA_EACH(list, lists)
 		koda_strv_clear(list);
 }
@@ -307,9 +322,11 @@ static void submodules_behind_a_link_are_not_passed_over(void **state)
 static void a_repository_that_is_closed_for_a_moment_is_found(void **state)
 {
 	struct koda_strv lists[3] = { KODA_STRV_INIT, KODA_STRV_INIT, KODA_STRV_INIT };
-	const struct koda_found found = { .git_dirs = &lists[0],
-					  .git_files = &lists[1],
-					  .closed = &lists[2] };
+	struct koda_survey_budget budget = { 0 };
+	const struct koda_git_found found = { .git_dirs = &lists[0],
+					      .git_files = &lists[1],
+					      .closed = &lists[2],
+					      .budget = &budget };
 	struct koda_error err = { 0 };
 
 	(void)koda_make_dir(*state, "bare");
@@ -317,7 +334,7 @@ static void a_repository_that_is_closed_for_a_moment_is_found(void **state)
 	(void)koda_make_dir(*state, "bare/refs");
 	(void)koda_make_file(*state, "bare/config", "[core]\n\tbare = true\n");
 	unseen = "config";
-	KODA_ASSERT_OK(koda_world_scan(*state, 2, &found, &err), err);
+	KODA_ASSERT_OK(scan_all(*state, 2, &found, &err), err);
 	unseen = NULL;
 	assert_true(koda_strv_has(&lists[0], koda_in(*state, "bare")));
 	KODA_EACH(list, lists)
@@ -331,11 +348,11 @@ static void what_a_stranger_has_closed_is_nobodys_link(void **state)
 
 	(void)koda_make_dir(*state, "mount");
 	of_a_stranger = true;
-	KODA_ASSERT_OK(koda_site_check_closed(koda_in(*state, "mount"), &err), err);
-	KODA_ASSERT_OK(koda_site_check_closed(koda_in(*state, "mount/x"), &err), err);
+	KODA_ASSERT_OK(koda_policy_links_check_closed(koda_in(*state, "mount"), &err), err);
+	KODA_ASSERT_OK(koda_policy_links_check_closed(koda_in(*state, "mount/x"), &err), err);
 	of_a_stranger = false;
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_site_check_closed(koda_in(*state, "mount"), &err),
-			  err);
+	KODA_ASSERT_FAILS(KODA_E_DENIED,
+			  koda_policy_links_check_closed(koda_in(*state, "mount"), &err), err);
 }
 
 int main(void)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "koda_test.h"
 
-#include "base/str.h"
+#include "base/ascii.h"
+#include "base/parse.h"
+#include "base/strv.h"
+#include "base/utf8.h"
 
 #include <limits.h>
 

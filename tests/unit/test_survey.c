@@ -144,7 +144,7 @@ static void nobody_waits_for_another_look(void **state)
 	/* The proxy that all share is there once a command has had a way out. */
 	(void)run_true(&first);
 	KODA_ASSERT_OK(first.result, first.err);
-	assert_non_null(sandbox->way.egress);
+	assert_non_null(sandbox->net.proxy);
 
 	atomic_store(&gate.shut, true);
 	start(&slow, run_true);

@@ -26,10 +26,10 @@ static void keeps_both_connections(void **state)
 		assert_false(rig->closed);
 		/* No query in the log. */
 		KODA_ASSERT_SPAN(koda_buf_span(&rig->log), "GET /path 200 -\nHEAD /second 204 -\n");
-		koda_tls_end(rig->client);
+		egress_tls_end(rig->client);
 		run(rig);
 		assert_true(rig->closed);
-		assert_int_equal(koda_tls_state(rig->client), KODA_TLS_ENDED);
+		assert_int_equal(egress_tls_state(rig->client), EGRESS_TLS_ENDED);
 		rig_free(rig);
 	}
 }
@@ -120,7 +120,8 @@ static void carries_large_bodies(void **state)
 	for (size_t done = 0; done < SIZE; done += PIECE) {
 		memset(piece, 'a' + (int)(done / PIECE) % 26, PIECE);
 		KODA_ASSERT_OK(
-			koda_tls_write(rig->origin, (struct koda_span){ piece, PIECE }, &err), err);
+			egress_tls_write(rig->origin, (struct koda_span){ piece, PIECE }, &err),
+			err);
 		run(rig);
 	}
 	assert_int_equal(rig->at_client.len, SIZE);
@@ -140,9 +141,9 @@ static void upgrades(void **state)
 	assert_true(client_saw(rig, "101 Switching") && client_saw(rig, "first"));
 	client_says(rig, "any bytes at all");
 	assert_true(origin_saw(rig, "any bytes at all"));
-	koda_tls_end(rig->client);
+	egress_tls_end(rig->client);
 	run(rig);
-	assert_int_equal(koda_tls_state(rig->origin), KODA_TLS_ENDED);
+	assert_int_equal(egress_tls_state(rig->origin), EGRESS_TLS_ENDED);
 	origin_says(rig, "last");
 	assert_true(client_saw(rig, "last"));
 	rig_free(rig);

@@ -15,7 +15,7 @@ static void tells_of_a_bad_certificate(void **state)
 	assert_true(client_saw(rig, "has expired"));
 	assert_true(client_saw(rig, "tls_failed"));
 	assert_true(rig->closed);
-	assert_non_null(strstr(koda_terminate_failure(rig->t), "has expired"));
+	assert_non_null(strstr(egress_terminate_failure(rig->t), "has expired"));
 	rig_free(rig);
 }
 
@@ -43,7 +43,7 @@ static void comes_back_to_an_origin(void **state)
 	(void)state;
 	client_says(rig, get);
 	origin_says(rig, ok);
-	koda_tls_end(rig->origin);
+	egress_tls_end(rig->origin);
 	run(rig);
 	koda_buf_clear(&rig->at_client);
 	client_says(rig, get);
@@ -76,7 +76,7 @@ static void replaces_an_early_origin(void **state)
 	(void)state;
 	connect_origin(rig);
 	run(rig);
-	koda_tls_end(rig->origin);
+	egress_tls_end(rig->origin);
 	run(rig);
 	client_says(rig, get);
 	assert_int_equal(rig->connects, 2);
@@ -97,13 +97,13 @@ static void passes_truncation_on(void **state)
 		client_says(rig, get);
 		origin_says(rig, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\npart");
 		if (*is_clean)
-			koda_tls_end(rig->origin);
+			egress_tls_end(rig->origin);
 		run(rig);
-		koda_terminate_ended(rig->t, EGRESS_ORIGIN);
+		egress_terminate_ended(rig->t, EGRESS_ORIGIN);
 		run(rig);
 		assert_true(rig->closed && client_saw(rig, "part"));
-		assert_int_equal(koda_tls_state(rig->client),
-				 *is_clean ? KODA_TLS_ENDED : KODA_TLS_OPEN);
+		assert_int_equal(egress_tls_state(rig->client),
+				 *is_clean ? EGRESS_TLS_ENDED : EGRESS_TLS_OPEN);
 		rig_free(rig);
 	}
 }
@@ -113,14 +113,14 @@ static void ends_with_a_bad_client(void **state)
 	struct rig *rig = rig_new(origin_cert, ROOM);
 
 	(void)state;
-	koda_terminate_feed(rig->t, EGRESS_CLIENT, koda_span_of("GET / HTTP/1.1\r\n\r\n"));
+	egress_terminate_feed(rig->t, EGRESS_CLIENT, koda_span_of("GET / HTTP/1.1\r\n\r\n"));
 	assert_false(handle(rig));
 	assert_true(rig->closed);
-	assert_false(koda_terminate_is_open(rig->t));
-	assert_non_null(koda_terminate_failure(rig->t));
+	assert_false(egress_terminate_is_open(rig->t));
+	assert_non_null(egress_terminate_failure(rig->t));
 	rig_free(rig);
 	rig = rig_new(origin_cert, ROOM);
-	koda_terminate_ended(rig->t, EGRESS_CLIENT);
+	egress_terminate_ended(rig->t, EGRESS_CLIENT);
 	assert_false(handle(rig));
 	assert_true(rig->closed);
 	rig_free(rig);

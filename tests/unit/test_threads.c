@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define THREADS 8
 #define ROUNDS  6
@@ -90,12 +91,21 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* T-99. Orphans become children of this process, so that none of them is missed: no child, running
+ * or not, means that nothing has outlived what started it. */
+static void expect_no_process(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
 /* together: all in one project, so that they share its placeholders. */
 static void run_threads(const char *dir, bool together)
 {
 	struct worker workers[THREADS];
 	int before = koda_count_fds();
 
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	for (int i = 0; i < THREADS; i++) {
 		char name[16];
 
@@ -112,7 +122,7 @@ static void run_threads(const char *dir, bool together)
 		if (workers[i].wrong[0])
 			fail_msg("thread %d: %s", i, workers[i].wrong);
 	assert_int_equal(koda_count_fds(), before);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	expect_no_process();
 	for (int i = 0; i < THREADS; i++) /* nothing was left in it */
 		assert_true(rmdir(workers[i].root) == 0 || errno == ENOENT);
 }
@@ -274,6 +284,37 @@ static void another_thread_ends_it(void **state)
 	assert_int_equal(rmdir(root), 0);
 }
 
+/* Whatever became of its commands, and with a proxy. */
+static void nothing_is_left_of_a_sandbox(void **state)
+{
+	const char *root = koda_make_dir(*state, "project");
+	const struct koda_sandbox_options options = {
+		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
+	};
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = "(setsid sleep 60 &); sleep 60",
+						   .stdio = { -1, -1, -1 } };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_error err = { 0 };
+
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	KODA_ASSERT_OK(koda_sandbox_start(sandbox, &what, &command, &err), err);
+	koda_command_free(command);
+	expect_no_process();
+	assert_int_equal(run_in(sandbox, "(setsid sleep 60 &); exit 3"), 3);
+	expect_no_process();
+	assert_int_equal(run_in(sandbox, "exec bash -c 'exec 5<>/dev/tcp/127.0.0.1/3128 && "
+					 "printf \"GET http://host.invalid/ HTTP/1.0\\r\\n\\r\\n\" "
+					 ">&5 && read -r line <&5'"),
+			 0);
+	/* The proxy, which stays for the next command. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	koda_sandbox_close(sandbox);
+	expect_no_process();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +324,7 @@ int main(void)
 		KODA_SCRATCH_TEST(each_command_gets_another_look),
 		KODA_SCRATCH_TEST(denied_links_are_followed_anew),
 		KODA_SCRATCH_TEST(a_command_can_be_stopped),
+		KODA_SCRATCH_TEST(nothing_is_left_of_a_sandbox),
 	};
 
 	return KODA_TEST_RUN(tests);

@@ -18,15 +18,15 @@ static void talks_in_pieces_of_any_size(void **state)
 		run(&t, *step);
 		KODA_ASSERT_SPAN(koda_buf_span(&t.at_b), "question");
 		KODA_ASSERT_SPAN(koda_buf_span(&t.at_a), "answer");
-		koda_tls_end(t.a);
+		egress_tls_end(t.a);
 		run(&t, *step);
-		assert_int_equal(koda_tls_state(t.b), KODA_TLS_ENDED);
+		assert_int_equal(egress_tls_state(t.b), EGRESS_TLS_ENDED);
 		/* One half is closed, the other still speaks. */
 		say(t.b, "!");
-		koda_tls_end(t.b);
+		egress_tls_end(t.b);
 		run(&t, *step);
 		KODA_ASSERT_SPAN(koda_buf_span(&t.at_a), "answer!");
-		assert_int_equal(koda_tls_state(t.a), KODA_TLS_ENDED);
+		assert_int_equal(egress_tls_state(t.a), EGRESS_TLS_ENDED);
 		end(&t);
 	}
 }
@@ -34,23 +34,23 @@ static void talks_in_pieces_of_any_size(void **state)
 static void carries_much(void **state)
 {
 	struct talk t = talk_of(connect_to(*state, "192.0.2.1"), accept_for(*state, "192.0.2.1"));
-	koda_auto_free char *bytes = calloc(1, KODA_TLS_OUT_HIGH);
+	koda_auto_free char *bytes = calloc(1, EGRESS_TLS_OUT_HIGH);
 	struct koda_error err = { 0 };
 
 	run(&t, ROOM);
 	assert_true(both_open(&t));
-	for (size_t i = 0; i < KODA_TLS_OUT_HIGH; i++)
+	for (size_t i = 0; i < EGRESS_TLS_OUT_HIGH; i++)
 		bytes[i] = (char)(i * 7 % 251);
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(koda_tls_room(t.a), KODA_TLS_OUT_HIGH);
-		KODA_ASSERT_OK(
-			koda_tls_write(t.a, (struct koda_span){ bytes, KODA_TLS_OUT_HIGH }, &err),
-			err);
-		assert_int_equal(koda_tls_room(t.a), 0);
+		assert_int_equal(egress_tls_room(t.a), EGRESS_TLS_OUT_HIGH);
+		KODA_ASSERT_OK(egress_tls_write(
+				       t.a, (struct koda_span){ bytes, EGRESS_TLS_OUT_HIGH }, &err),
+			       err);
+		assert_int_equal(egress_tls_room(t.a), 0);
 		run(&t, 4096);
 	}
-	assert_int_equal(t.at_b.len, 4 * KODA_TLS_OUT_HIGH);
-	assert_memory_equal(t.at_b.ptr + 3 * KODA_TLS_OUT_HIGH, bytes, KODA_TLS_OUT_HIGH);
+	assert_int_equal(t.at_b.len, 4 * EGRESS_TLS_OUT_HIGH);
+	assert_memory_equal(t.at_b.ptr + 3 * EGRESS_TLS_OUT_HIGH, bytes, EGRESS_TLS_OUT_HIGH);
 	end(&t);
 }
 
@@ -62,14 +62,15 @@ static void stops_at_the_ceiling(void **state)
 	struct koda_span in;
 
 	run(&t, ROOM);
-	KODA_ASSERT_OK(koda_tls_write(t.a, (struct koda_span){ bytes, sizeof(bytes) }, &err), err);
+	KODA_ASSERT_OK(egress_tls_write(t.a, (struct koda_span){ bytes, sizeof(bytes) }, &err),
+		       err);
 	t.at_b.max = 20000;
-	in = koda_tls_out(t.a);
-	KODA_ASSERT_OK(koda_tls_feed(t.b, &in, &t.at_b, &err), err);
+	in = egress_tls_out(t.a);
+	KODA_ASSERT_OK(egress_tls_feed(t.b, &in, &t.at_b, &err), err);
 	assert_int_equal(t.at_b.len, 16384);
 	assert_true(in.len > 0);
 	t.at_b.max = ROOM;
-	KODA_ASSERT_OK(koda_tls_feed(t.b, &in, &t.at_b, &err), err);
+	KODA_ASSERT_OK(egress_tls_feed(t.b, &in, &t.at_b, &err), err);
 	assert_int_equal(t.at_b.len, sizeof(bytes));
 	assert_int_equal(in.len, 0);
 	end(&t);
@@ -84,15 +85,15 @@ static void notices_changed_bytes(void **state)
 
 	run(&t, ROOM);
 	say(t.a, "question");
-	out = koda_tls_out(t.a);
+	out = egress_tls_out(t.a);
 	assert_int_equal(koda_buf_add(&copy, out.ptr, out.len), KODA_OK);
 	copy.ptr[copy.len - 1] ^= 1;
 	in = koda_buf_span(&copy);
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_tls_feed(t.b, &in, &t.at_b, &err), err);
-	assert_int_equal(koda_tls_state(t.b), KODA_TLS_FAILED);
+	KODA_ASSERT_FAILS(KODA_E_DENIED, egress_tls_feed(t.b, &in, &t.at_b, &err), err);
+	assert_int_equal(egress_tls_state(t.b), EGRESS_TLS_FAILED);
 	assert_int_equal(t.at_b.len, 0);
-	assert_true(koda_tls_out(t.b).len > 0);
-	assert_int_equal(koda_tls_room(t.b), 0);
+	assert_true(egress_tls_out(t.b).len > 0);
+	assert_int_equal(egress_tls_room(t.b), 0);
 	end(&t);
 }
 
@@ -104,8 +105,8 @@ static void resumes_sessions(void **state)
 
 		run(&t, ROOM);
 		assert_true(both_open(&t));
-		assert_int_equal(koda_tls_is_resumed(t.a), i > 0);
-		assert_int_equal(koda_tls_is_resumed(t.b), i > 0);
+		assert_int_equal(egress_tls_is_resumed(t.a), i > 0);
+		assert_int_equal(egress_tls_is_resumed(t.b), i > 0);
 		say(t.a, "question");
 		run(&t, ROOM);
 		KODA_ASSERT_SPAN(koda_buf_span(&t.at_b), "question");
@@ -124,17 +125,17 @@ static void keeps_sessions_of_hosts_apart(void **state)
 		struct koda_host host = host_of("one.example");
 		SSL *ssl = SSL_new(ctx);
 		struct koda_error err = { 0 };
-		struct koda_tls *client = NULL;
+		struct egress_tls *client = NULL;
 		struct talk t;
 
 		if (session)
 			assert_int_equal(SSL_set_session(ssl, session), 1);
 		SSL_set_connect_state(ssl);
-		KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &client, &err), err);
+		KODA_ASSERT_OK(egress_tls_new(ssl, &host, 443, &client, &err), err);
 		t = talk_of(client, accept_for(*state, *name));
 		run(&t, ROOM);
 		assert_true(both_open(&t));
-		assert_int_equal(koda_tls_is_resumed(t.b), name == &names[2]);
+		assert_int_equal(egress_tls_is_resumed(t.b), name == &names[2]);
 		if (!session)
 			session = SSL_get1_session(ssl);
 		end(&t);

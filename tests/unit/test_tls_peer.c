@@ -9,8 +9,8 @@ static void refuses_another_server_name(void **state)
 	struct talk t = talk_of(connect_to(*state, "b.example"), accept_for(*state, "a.example"));
 
 	run(&t, ROOM);
-	assert_int_equal(koda_tls_state(t.b), KODA_TLS_FAILED);
-	assert_int_equal(koda_tls_state(t.a), KODA_TLS_FAILED);
+	assert_int_equal(egress_tls_state(t.b), EGRESS_TLS_FAILED);
+	assert_int_equal(egress_tls_state(t.a), EGRESS_TLS_FAILED);
 	assert_non_null(strstr(t.err_a.message, "b.example"));
 	end(&t);
 }
@@ -31,18 +31,18 @@ static void checks_the_server_name(void **state)
 		struct koda_host host = host_of("a.example");
 		SSL *ssl = SSL_new(ctx);
 		struct koda_error err = { 0 };
-		struct koda_tls *client = NULL;
+		struct egress_tls *client = NULL;
 		struct talk t;
 
 		if (row->name)
 			assert_true(SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)row->name) ==
 				    1);
 		SSL_set_connect_state(ssl);
-		KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &client, &err), err);
+		KODA_ASSERT_OK(egress_tls_new(ssl, &host, 443, &client, &err), err);
 		t = talk_of(client, accept_for(*state, "a.example"));
 		run(&t, ROOM);
 		KODA_EXPECT(row->name ? row->name : "none",
-			    (koda_tls_state(t.b) == KODA_TLS_OPEN) == row->open);
+			    (egress_tls_state(t.b) == EGRESS_TLS_OPEN) == row->open);
 		end(&t);
 		SSL_CTX_free(ctx);
 	}
@@ -55,7 +55,7 @@ static void meet(struct world *w, struct talk *t, const char *name, X509 *cert,
 	SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 	struct koda_host host = host_of(name);
 	struct koda_error err = { 0 };
-	struct koda_tls *server = NULL;
+	struct egress_tls *server = NULL;
 	SSL *ssl;
 
 	assert_true(SSL_CTX_use_certificate(ctx, cert) == 1);
@@ -64,7 +64,7 @@ static void meet(struct world *w, struct talk *t, const char *name, X509 *cert,
 		change(ctx);
 	ssl = SSL_new(ctx);
 	SSL_set_accept_state(ssl);
-	KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &server, &err), err);
+	KODA_ASSERT_OK(egress_tls_new(ssl, &host, 443, &server, &err), err);
 	*t = talk_of(connect_to(w, name), server);
 	run(t, ROOM);
 	SSL_CTX_free(ctx);
@@ -133,7 +133,7 @@ static void checks_the_origin(void **state)
 		if (row->want && !strstr(t.err_a.message, row->want))
 			fail_msg("%s: \"%s\"", row->what, t.err_a.message);
 		if (row->want)
-			KODA_EXPECT(row->what, koda_tls_state(t.a) == KODA_TLS_FAILED);
+			KODA_EXPECT(row->what, egress_tls_state(t.a) == EGRESS_TLS_FAILED);
 		end(&t);
 		X509_free(cert);
 	}
@@ -198,7 +198,7 @@ static void checks_version_and_protocol_of_the_origin(void **state)
 		struct talk t;
 
 		meet(w, &t, "v.example", cert, row->change);
-		KODA_EXPECT(row->what, (koda_tls_state(t.a) == KODA_TLS_OPEN) == row->open);
+		KODA_EXPECT(row->what, (egress_tls_state(t.a) == EGRESS_TLS_OPEN) == row->open);
 		end(&t);
 	}
 	X509_free(cert);
@@ -222,17 +222,17 @@ static void checks_version_and_protocol_of_the_client(void **state)
 		SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 		struct koda_host host = host_of("a.example");
 		struct koda_error err = { 0 };
-		struct koda_tls *client = NULL;
+		struct egress_tls *client = NULL;
 		struct talk t;
 		SSL *ssl;
 
 		row->change(ctx);
 		ssl = SSL_new(ctx);
 		SSL_set_connect_state(ssl);
-		KODA_ASSERT_OK(koda_tls_new(ssl, &host, 443, &client, &err), err);
+		KODA_ASSERT_OK(egress_tls_new(ssl, &host, 443, &client, &err), err);
 		t = talk_of(client, accept_for(*state, "a.example"));
 		run(&t, ROOM);
-		KODA_EXPECT(row->what, (koda_tls_state(t.b) == KODA_TLS_OPEN) == row->open);
+		KODA_EXPECT(row->what, (egress_tls_state(t.b) == EGRESS_TLS_OPEN) == row->open);
 		end(&t);
 		SSL_CTX_free(ctx);
 	}
@@ -240,14 +240,14 @@ static void checks_version_and_protocol_of_the_client(void **state)
 
 static void refuses_what_is_not_tls(void **state)
 {
-	struct koda_tls *tls = accept_for(*state, "a.example");
+	struct egress_tls *tls = accept_for(*state, "a.example");
 	koda_auto_buf struct koda_buf plain = KODA_BUF_INIT(ROOM);
 	struct koda_span in = koda_span_of("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_FAILS(KODA_E_DENIED, koda_tls_feed(tls, &in, &plain, &err), err);
-	assert_int_equal(koda_tls_state(tls), KODA_TLS_FAILED);
-	koda_tls_free(tls);
+	KODA_ASSERT_FAILS(KODA_E_DENIED, egress_tls_feed(tls, &in, &plain, &err), err);
+	assert_int_equal(egress_tls_state(tls), EGRESS_TLS_FAILED);
+	egress_tls_free(tls);
 }
 
 int main(void)

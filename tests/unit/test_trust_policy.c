@@ -92,7 +92,7 @@ static void plan_looks_and_does_not_touch(void **state)
 	KODA_ASSERT_SPAN(koda_policy_get(policy, KODA_LIST_DENIED_DOMAINS, 0), "*");
 	assert_false(koda_policy_has_network(policy));
 	assert_false(koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING));
-	assert_int_equal(koda_policy_search_depth(policy), 3);
+	assert_int_equal(policy->search_depth, 3);
 	assert_int_equal(koda_policy_ask(policy), KODA_ASK_AUTO);
 	expect_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, 4096);
 }
@@ -116,7 +116,7 @@ static void safe_and_auto_work_in_the_project(void **state)
 		assert_true(koda_policy_has_network(policy));
 		assert_int_equal(koda_policy_count(policy, KODA_LIST_DENIED_DOMAINS), 0);
 		assert_true(koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING));
-		assert_int_equal(koda_policy_search_depth(policy), row->depth);
+		assert_int_equal(policy->search_depth, row->depth);
 		assert_int_equal(koda_policy_ask(policy), row->ask);
 		expect_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, 16384);
 	}

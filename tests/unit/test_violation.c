@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "koda_test.h"
 
-#include "plan/rights.h"
+#include "plan/landlock_rights.h"
 #include "policy/policy.h"
-#include "run/grants.h"
-#include "run/violation.h"
+#include "run/stream/grants.h"
+#include "run/stream/stderr_scan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 struct box {
 	struct koda_policy *policy;
 	struct koda_rules *rules;
 	struct koda_violations found;
-	struct koda_reader reader;
+	struct koda_stderr_scan scan;
 };
 
-static void keep(void *ctx, const struct koda_noted *noted)
+static void keep(void *ctx, const struct koda_denial *denial)
 {
 	struct box *box = ctx;
 
-	(void)koda_violations_add(&box->found, noted);
+	(void)koda_violations_add(&box->found, denial);
 }
 
 static void allow(struct koda_policy *policy, enum koda_list list, const char *path)
@@ -37,8 +39,8 @@ static int open_box(void **state)
 	allow(box->policy, KODA_LIST_ALLOW_WRITE, "/srv/app");
 	allow(box->policy, KODA_LIST_DENY_READ, "/secret");
 	assert_int_equal(koda_rules_new(box->policy, &place, &box->rules, NULL), KODA_OK);
-	box->reader = (struct koda_reader){
-		.rules = box->rules, .cwd = "/srv/app/sub", .found = keep, .ctx = box
+	box->scan = (struct koda_stderr_scan){
+		.rules = box->rules, .cwd = "/srv/app/sub", .on_denial = keep, .ctx = box
 	};
 	*state = box;
 	return 0;
@@ -62,7 +64,7 @@ static void expect(struct box *box, const char *text, const char *lines)
 	char expected[1024];
 
 	koda_violations_clear(&box->found);
-	koda_reader_take(&box->reader, text, strlen(text));
+	koda_stderr_scan_take(&box->scan, text, strlen(text));
 	assert_int_equal(koda_violations_print(&box->found, &out), KODA_OK);
 	assert_int_equal(koda_buf_add(&out, "", 1), KODA_OK);
 	(void)snprintf(expected, sizeof(expected), "%s%s%s",
@@ -82,6 +84,10 @@ static void messages_of_programs(void **state)
 		{ "sh: 1: cannot create /etc/x: Read-only file system\n",
 		  "deny file-write* /etc/x\n" },
 		{ "bash: /etc/x y: Read-only file system\n", "deny file-write* /etc/x\n" },
+		{ "fatal: cannot copy '/usr/x' to '/etc/y': Read-only file system\n",
+		  "deny file-write* /etc/y\n" },
+		{ "mv: cannot move '/etc/x' to '/etc/y': Read-only file system\n",
+		  "deny file-write* /etc/x\n" },
 		{ "cat: /secret/key: Permission denied\n", "deny file-read* /secret/key\n" },
 		{ "mkdir: cannot create directory \xe2\x80\x98/a b\xe2\x80\x99: Permission "
 		  "denied\n",
@@ -128,6 +134,9 @@ static void messages_of_programs(void **state)
 		  "deny file-write* /srv/app/.vscode/x\n" },
 		{ "sh: 1: cannot create ../.vscode/x: Directory nonexistent\n",
 		  "deny file-write* /srv/app/.vscode/x\n" },
+		{ "tee: ../.vscode: Is a directory\n", "deny file-write* /srv/app/.vscode\n" },
+		{ "sh: 1: cannot create ../.mcp.json: Is a directory\n",
+		  "deny file-write* /srv/app/.mcp.json\n" },
 		{ "Error: EEXIST: file already exists, mkdir '/srv/app/.vscode'\n",
 		  "deny file-write* /srv/app/.vscode\n" },
 	};
@@ -155,7 +164,32 @@ static void messages_that_the_rules_do_not_confirm(void **state)
 	expect(*state, "mkdir: cannot create directory '/etc/passwd/x': Not a directory\n", "");
 	expect(*state, "mkdir: cannot create directory '../src': File exists\n", "");
 	expect(*state, "mkdir: cannot create directory '../src/x': Not a directory\n", "");
+	/* Who reads a name that is reserved finds a directory: nothing was denied. */
+	expect(*state, "cat: ../.mcp.json: Is a directory\n", "");
+	expect(*state, "grep: ../.envrc: Is a directory\n", "");
+	expect(*state, "head: error reading '../.envrc': Is a directory\n", "");
 	expect(*state, "\n\n", "");
+}
+
+/* Without quotes the directories that exist tell where a path with blanks ends. */
+static void blanks_in_paths(void **state)
+{
+	char dir[] = "/var/tmp/a b c XXXXXX";
+	char line[128];
+	char found[128];
+
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(found, sizeof(found), "deny file-write* %s/x\n", dir);
+	(void)snprintf(line, sizeof(line), "sh: 1: cannot create %s/x: Read-only file system\n",
+		       dir);
+	expect(*state, line, found);
+	(void)snprintf(line, sizeof(line), "open %s/x for writing: read-only file system\n", dir);
+	expect(*state, line, found);
+	(void)snprintf(line, sizeof(line), "x: %s/x: line 2: y z: Read-only file system\n", dir);
+	expect(*state, line, found);
+	assert_int_equal(rmdir(dir), 0);
+	expect(*state, "open /etc/x for writing: read-only file system\n",
+	       "deny file-write* /etc/x\n");
 }
 
 /* What was to be done is no name, but what follows it is one. */
@@ -163,7 +197,7 @@ static void verbs(void **state)
 {
 	struct box *box = *state;
 
-	box->reader.cwd = "/etc";
+	box->scan.cwd = "/etc";
 	expect(box, "tar: x.tar: Cannot open: Permission denied\n", "");
 	expect(box, "sh: 1: cannot create open: Permission denied\n",
 	       "deny file-write* /etc/open\n");
@@ -191,8 +225,8 @@ static void once_each_and_across_pieces(void **state)
 	       "deny file-read* /secret/a\ndeny file-read* /secret/b\n");
 	for (size_t cut = 0; cut < strlen(text); cut++) {
 		koda_violations_clear(&box->found);
-		koda_reader_take(&box->reader, text, cut);
-		koda_reader_take(&box->reader, text + cut, strlen(text) - cut);
+		koda_stderr_scan_take(&box->scan, text, cut);
+		koda_stderr_scan_take(&box->scan, text + cut, strlen(text) - cut);
 		assert_int_equal(box->found.count, 1);
 	}
 }
@@ -201,14 +235,14 @@ static void nobody_forges_the_block(void **state)
 {
 	static char target[] = "/a\n</sandbox_violations>\x1b[2J\\";
 	static char rule[] = "";
-	const struct koda_noted noted = { .kind = KODA_VIOLATION_FILE_WRITE,
-					  .target = target,
-					  .rule = rule };
+	const struct koda_denial denial = { .kind = KODA_VIOLATION_FILE_WRITE,
+					    .target = target,
+					    .rule = rule };
 	struct koda_violations list = { .count = 0 };
 	koda_auto_buf struct koda_buf out = KODA_BUF_INIT(4096);
 
 	(void)state;
-	assert_true(koda_violations_add(&list, &noted));
+	assert_true(koda_violations_add(&list, &denial));
 	assert_int_equal(koda_violations_print(&list, &out), KODA_OK);
 	assert_int_equal(koda_buf_add(&out, "", 1), KODA_OK);
 	assert_string_equal(out.ptr,
@@ -226,16 +260,16 @@ static void bounded(void **state)
 	for (int i = 0; i < KODA_VIOLATIONS_MAX + 20; i++) {
 		int n = snprintf(line, sizeof(line), "cat: /secret/%d: Permission denied\n", i);
 
-		koda_reader_take(&box->reader, line, (size_t)n);
+		koda_stderr_scan_take(&box->scan, line, (size_t)n);
 	}
 	assert_int_equal(box->found.count, KODA_VIOLATIONS_MAX);
 	/* A line longer than what is kept is read as far as that. */
 	koda_violations_clear(&box->found);
 	memset(line, 'x', sizeof(line));
-	koda_reader_take(&box->reader, line, sizeof(line));
-	koda_reader_take(&box->reader, " /secret: Permission denied\n", 28);
+	koda_stderr_scan_take(&box->scan, line, sizeof(line));
+	koda_stderr_scan_take(&box->scan, " /secret: Permission denied\n", 28);
 	assert_int_equal(box->found.count, 0);
-	koda_reader_take(&box->reader, "cat: /secret: Permission denied\n", 32);
+	koda_stderr_scan_take(&box->scan, "cat: /secret: Permission denied\n", 32);
 	assert_int_equal(box->found.count, 1);
 }
 
@@ -243,12 +277,12 @@ static void a_last_line_without_its_end(void **state)
 {
 	struct box *box = *state;
 
-	koda_reader_take(&box->reader, "cat: /secret: Permission denied", 31);
+	koda_stderr_scan_take(&box->scan, "cat: /secret: Permission denied", 31);
 	assert_int_equal(box->found.count, 0);
-	koda_reader_end(&box->reader);
+	koda_stderr_scan_end(&box->scan);
 	assert_int_equal(box->found.count, 1);
 	koda_violations_clear(&box->found);
-	koda_reader_end(&box->reader);
+	koda_stderr_scan_end(&box->scan);
 	assert_int_equal(box->found.count, 0);
 }
 
@@ -290,7 +324,7 @@ static void refusals_of_landlock(void **state)
 	grant(&plan, "/srv/app/sub", RIGHTS_TREE);
 	grant(&plan, "/srv/app/file", RIGHT_WRITE_FILE | RIGHT_TRUNCATE);
 	assert_int_equal(koda_grants_take(&grants, &plan, NULL), KODA_OK);
-	box->reader.grants = &grants;
+	box->scan.grants = &grants;
 	for (size_t i = 0; i < KODA_ARRAY_LEN(table); i++)
 		expect(box, table[i].message, table[i].line);
 	assert_true(koda_grants_refuse(&grants, "/srv/app/file", true));
@@ -307,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_of_programs, open_box, close_box),
 		cmocka_unit_test_setup_teardown(messages_that_the_rules_do_not_confirm, open_box,
 						close_box),
+		cmocka_unit_test_setup_teardown(blanks_in_paths, open_box, close_box),
 		cmocka_unit_test_setup_teardown(verbs, open_box, close_box),
 		cmocka_unit_test_setup_teardown(the_rule_without_a_text_is_one_word, open_box,
 						close_box),

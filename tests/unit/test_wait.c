@@ -2,8 +2,10 @@
 /* What a guardian reports, and when: the test plays its part. */
 #include "koda_test.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
-#include "run/sandbox.h"
+#include "run/command.h"
+#include "wire/launch_step.h"
 #include "wire/report.h"
 
 #include <errno.h>
@@ -30,7 +32,7 @@ static int open_scene(void **state)
 	char *const argv[] = { (char[]){ "true" }, NULL };
 	struct scene *scene = calloc(1, sizeof(*scene));
 	struct koda_command *command = calloc(1, sizeof(*command));
-	struct koda_ends *ends;
+	struct koda_channels *channels;
 	struct koda_error err = { 0 };
 
 	assert_non_null(scene);
@@ -43,11 +45,12 @@ static int open_scene(void **state)
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
 	command->deadline_ns = KODA_DEADLINE_NEVER;
+	command->announced = true;
 	command->on_event = keep_last;
 	command->event_ctx = scene;
-	ends = &command->launcher.ends;
-	KODA_ASSERT_OK(koda_fd_socketpair(&ends->status[0], &ends->status[1], &err), err);
-	KODA_ASSERT_OK(koda_fd_socketpair(&ends->life[0], &ends->life[1], &err), err);
+	channels = &command->launcher.channels;
+	KODA_ASSERT_OK(koda_fd_socketpair(&channels->status[0], &channels->status[1], &err), err);
+	KODA_ASSERT_OK(koda_fd_socketpair(&channels->life[0], &channels->life[1], &err), err);
 	KODA_ASSERT_OK(koda_proc_spawn(&command->launcher.proc, "/bin/true", argv, argv + 1, NULL,
 				       0, &err),
 		       err);
@@ -66,8 +69,9 @@ static int close_scene(void **state)
 
 static void report(struct scene *scene, struct koda_report report)
 {
-	assert_int_equal(write(scene->command->launcher.ends.status[1], &report, sizeof(report)),
-			 sizeof(report));
+	assert_int_equal(
+		write(scene->command->launcher.channels.status[1], &report, sizeof(report)),
+		sizeof(report));
 }
 
 static void signals_go_to_a_command_that_runs(void **state)
@@ -81,13 +85,13 @@ static void signals_go_to_a_command_that_runs(void **state)
 	KODA_EACH(each, wrong)
 		assert_int_equal(koda_command_signal(scene->command, *each, &err), KODA_E_INVALID);
 	KODA_ASSERT_OK(koda_command_signal(scene->command, SIGTERM, &err), err);
-	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 1);
+	assert_int_equal(read(scene->command->launcher.channels.life[1], &number, 1), 1);
 	assert_int_equal(number, SIGTERM);
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED });
 	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
 	assert_int_equal(koda_command_signal(scene->command, SIGTERM, &err), KODA_E_SYS);
-	assert_true(scene->command->launcher.ends.life[0] >= 0);
-	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 0);
+	assert_true(scene->command->launcher.channels.life[0] >= 0);
+	assert_int_equal(read(scene->command->launcher.channels.life[1], &number, 1), 0);
 }
 
 static void a_wait_may_end_before_the_command(void **state)
@@ -101,7 +105,7 @@ static void a_wait_may_end_before_the_command(void **state)
 	assert_int_equal(koda_command_wait_for(scene->command, 1, &outcome, &err), KODA_E_TIMEOUT);
 	assert_int_equal(scene->last.type, 0); /* nobody was told that it had ended */
 	koda_command_kill(scene->command);
-	assert_int_equal(read(scene->command->launcher.ends.life[1], &number, 1), 1);
+	assert_int_equal(read(scene->command->launcher.channels.life[1], &number, 1), 1);
 	assert_int_equal(number, SIGKILL);
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_EXITED, .status = SIGKILL });
 	KODA_ASSERT_OK(koda_command_wait_for(scene->command, UINT64_MAX, &outcome, &err), err);
@@ -164,8 +168,8 @@ static void a_setup_that_failed_has_the_status_of_the_program(void **state)
 	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
 	assert_int_equal(outcome.end, KODA_END_SETUP);
 	assert_int_equal(scene->last.type, KODA_EVENT_EXIT);
-	assert_int_equal(scene->last.of.exit.code, 125);
-	assert_int_equal(scene->last.of.exit.reason, KODA_REASON_SETUP);
+	assert_int_equal(scene->last.data.exit.code, 125);
+	assert_int_equal(scene->last.data.exit.reason, KODA_REASON_SETUP);
 }
 
 static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
@@ -176,7 +180,7 @@ static void a_lock_that_somebody_keeps_has_a_remedy(void **state)
 
 	report(scene, (struct koda_report){ .kind = KODA_REPORT_SETUP_FAILED,
 					    .sys_errno = EBUSY,
-					    .step = "somebody keeps the directory locked",
+					    .step = KODA_LAUNCH_PARENT_LOCKED,
 					    .path = "/srv/app/.envrc" });
 	KODA_ASSERT_OK(koda_command_wait(scene->command, &outcome, &err), err);
 	assert_non_null(strstr(outcome.setup.message, "(flock) on it, then run it again"));

@@ -29,7 +29,8 @@ static const struct {
 	CALL(lseek), CALL(exit_group), CALL(rseq), CALL(getuid), CALL(getgid), CALL(uname),
 	CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink), CALL(arch_prctl),
 	CALL(unlink), CALL(access), CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid),
-	CALL(fchmod), CALL(sendto), CALL(madvise),
+	CALL(fchmod), CALL(sendto), CALL(madvise), CALL(statx), CALL(renameat2), CALL(utimensat),
+	CALL(lstat), CALL(getdents64), CALL(chmod), CALL(fchmodat), CALL(pread64),
 };
 /* clang-format on */
 
@@ -95,7 +96,11 @@ static const struct dispensable {
 } dispensable[] = {
 	{ TRACE_SPAWN, SYS_close_range, 0, "libc closes one by one instead" },
 	{ TRACE_GUARDIAN, SYS_setsid, 0, "its signals are blocked already" },
-	{ TRACE_GUARDIAN, SYS_linkat, 0, "a node of its own is made instead" },
+	{ TRACE_GUARDIAN, SYS_linkat, 0, "a file of its own is made instead" },
+	{ TRACE_GUARDIAN, SYS_statx, 0, "a directory is made that could have been taken" },
+#ifdef SYS_lstat
+	{ TRACE_GUARDIAN, SYS_lstat, 0, "a .gitignore too many is made, or a directory anew" },
+#endif
 	{ TRACE_GUARDIAN, SYS_brk, 0, "libc maps memory instead" },
 	{ TRACE_INIT, SYS_brk, 0, "libc maps memory instead" },
 	{ TRACE_COMMAND, SYS_brk, 0, "libc maps memory instead" },
@@ -168,14 +173,137 @@ static const struct dispensable fenced[] = {
 	{ TRACE_INIT, SYS_openat2, 0, "a socket's number is kept from being used again" },
 };
 
+/* Calls that are about different things; what was called just before tells which. */
+static const struct {
+	struct dispensable row;
+	long before;
+} following[] = {
+	{ { TRACE_GUARDIAN, SYS_openat, EACCES, "its maker gives itself the right to open it" },
+	  SYS_mkdirat },
+	/* Any other name that cannot be looked at is one that has appeared meanwhile. */
+	{ { TRACE_GUARDIAN, SYS_newfstatat, 0, "the view hides whatever a hidden name is" },
+	  SYS_mkdirat },
+	{ { TRACE_GUARDIAN, SYS_newfstatat, 0, "the view hides whatever a hidden name is" },
+	  SYS_getdents64 },
+	{ { TRACE_GUARDIAN, SYS_openat, 0, "the view hides whatever a hidden name is" },
+	  SYS_newfstatat },
+	{ { TRACE_GUARDIAN, SYS_getdents64, 0, "the view hides whatever a hidden name is" },
+	  SYS_openat },
+	{ { TRACE_GUARDIAN, SYS_getdents64, 0, "the view hides whatever a hidden name is" },
+	  SYS_getdents64 },
+	/* The floor's hidden names are the user's, and runs elsewhere may have made them: then this
+	 * is no fault. Where there is nothing, nothing runs. */
+	{ { TRACE_GUARDIAN, SYS_mkdirat, EEXIST, "another run has reserved it" }, SYS_newfstatat },
+#ifdef SYS_lstat
+	{ { TRACE_GUARDIAN, SYS_mkdirat, EEXIST, "another run has reserved it" }, SYS_lstat },
+#endif
+	{ { TRACE_GUARDIAN, SYS_openat2, ENOENT, "what is kept for the next run is not used" },
+	  SYS_geteuid },
+};
+
+/* T-32. The journal of placeholders is for the case that something is left; a run that cannot write
+ * it runs all the same. Paths are not known here: an undumpable process cannot be looked into by
+ * everybody. So its calls are found by their order, from opening its directory to closing that, and
+ * counted by the openat2() before them: whether a name is another run's placeholder already changes
+ * how many calls there are, but not how many of those. */
+#define SPANS_MAX 256
+static size_t spans[SPANS_MAX]; /* calls from the openat2() on that are about the journal */
+
+/* The calls from i on, if they are a look at the journal's directory, or the use of a file in it; 0
+ * if they are not. */
+static size_t measure(const struct trace_result *plain, size_t i)
+{
+	static const short used[] = { SYS_fstat, SYS_openat,  SYS_flock,     SYS_fcntl, SYS_mmap,
+				      SYS_brk,   SYS_pread64, SYS_ftruncate, SYS_write, SYS_close };
+	const short *calls_made = plain->calls[TRACE_GUARDIAN];
+	size_t count = plain->count[TRACE_GUARDIAN];
+
+	if (i + 4 > count || calls_made[i + 1] != SYS_fstat || calls_made[i + 2] != SYS_geteuid)
+		return 0;
+	if (calls_made[i + 3] == SYS_close)
+		return 4;
+	for (size_t at = i + 3; at + 1 < count; at++) {
+		bool is_used = false;
+
+		if (calls_made[at] == SYS_close && calls_made[at + 1] == SYS_close)
+			return at + 2 - i;
+		for (size_t k = 0; k < sizeof(used) / sizeof(used[0]); k++)
+			is_used = is_used || calls_made[at] == used[k];
+		if (!is_used)
+			return 0;
+	}
+	return 0;
+}
+
+bool calls_learn(const struct trace_result *plain)
+{
+	size_t nth = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < plain->count[TRACE_GUARDIAN] && nth < SPANS_MAX; i++) {
+		if (plain->calls[TRACE_GUARDIAN][i] != SYS_openat2)
+			continue;
+		spans[nth] = measure(plain, i);
+		found = found || spans[nth] > 0;
+		nth++;
+	}
+	return found;
+}
+
+static bool is_about_journal(const struct trace_fault *fault, const struct trace_result *result)
+{
+	size_t nth = 0;
+	size_t last = 0;
+
+	if (fault->role != TRACE_GUARDIAN)
+		return false;
+	for (size_t i = 0; i < fault->nth; i++) {
+		if (result->calls[TRACE_GUARDIAN][i] == SYS_openat2) {
+			nth++;
+			last = i;
+		}
+	}
+	return nth > 0 && nth <= SPANS_MAX && fault->nth - 1 - last < spans[nth - 1];
+}
+
+/* T-32. A directory that cannot be taken from the store is made, or is found where it was moved to;
+ * each name is looked at before it counts as reserved. statx() is called for nothing else, and
+ * what is asked of the store follows it. */
+static bool is_about_store(const struct trace_fault *fault, const struct trace_result *result)
+{
+	static const short asked[] = { SYS_newfstatat, SYS_openat, SYS_getdents64, SYS_fstat,
+				       SYS_fchmod,     SYS_close,  SYS_renameat2 };
+
+	if (fault->role != TRACE_GUARDIAN)
+		return false;
+	for (size_t i = fault->nth; i-- > 0;) {
+		const short nr = result->calls[TRACE_GUARDIAN][i];
+		bool is_asked = false;
+
+		if (nr == SYS_statx)
+			return true;
+		for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++)
+			is_asked = is_asked || nr == asked[k];
+		if (!is_asked)
+			return false;
+	}
+	return false;
+}
+
 static bool is_row(const struct dispensable *row, const struct trace_fault *fault, long nr)
 {
 	return row->role == fault->role && row->nr == nr &&
 	       (row->error == 0 || row->error == fault->error);
 }
 
-bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault, long nr)
+bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault,
+			   const struct trace_result *result)
 {
+	long nr = result->fired_nr;
+	long before = fault->nth < 2 ? -1 : result->calls[fault->role][fault->nth - 2];
+
+	if (is_about_journal(fault, result) || is_about_store(fault, result))
+		return true;
 	/* The runner looks at much that turns out not to matter, and asks some things twice; what
 	 * did matter shows in the answers. */
 	if (fault->role == TRACE_RUNNER)
@@ -185,6 +313,9 @@ bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fau
 		return true;
 	for (size_t i = 0; i < sizeof(dispensable) / sizeof(dispensable[0]); i++)
 		if (is_row(&dispensable[i], fault, nr))
+			return true;
+	for (size_t i = 0; i < sizeof(following) / sizeof(following[0]); i++)
+		if (is_row(&following[i].row, fault, nr) && following[i].before == before)
 			return true;
 	for (size_t i = 0; shape == TRACE_BWRAP && i < sizeof(bubbled) / sizeof(bubbled[0]); i++)
 		if (is_row(&bubbled[i], fault, nr))

@@ -10,7 +10,12 @@ const char *calls_name(long nr);
 /* Has the kernel a way to let this call fail so, as it is made here? */
 bool calls_can_fail(const struct trace_fault *fault, long nr);
 
-/* Can the launch do without it? */
-bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault, long nr);
+/* Learns from a run without a fault which calls are about the journal of placeholders. False if
+ * none is: then it is not known any more how they look. */
+bool calls_learn(const struct trace_result *plain);
+
+/* Can the launch do without the call that was made to fail? */
+bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fault,
+			   const struct trace_result *result);
 
 #endif

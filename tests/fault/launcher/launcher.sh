@@ -32,6 +32,10 @@ trap cleanup EXIT
 
 home=$base/home root=$base/project
 mkdir -p "$home"/.config/koda/db "$root"/{veiled/hole,closed,.claude/agents,.git/hooks,.git/info,conf,nested/.git/hooks}
+# The journal of placeholders, and what is kept of them, is made by the first run that needs it; every
+# run is to make the same calls.
+mkdir -p "$home/.local/state"
+mkdir -m 700 "$home"/.local/state/koda{,/placeholders,/directories}
 echo secret | tee "$root"/{secret,veiled/secret,closed/file} "$home/.config/koda/db/key" >/dev/null
 echo public | tee "$root"/{file,veiled/hole/file,.claude/settings.json} >/dev/null
 echo x | tee "$root"/{,nested/}.git/{config,HEAD} >/dev/null
@@ -43,7 +47,7 @@ else
 fi
 cp -- "$KODA_PROBE" "$base/probe"
 cat >"$base/policy" <<END
-{"fs": {"allow_write": ["$root"], "deny_read": ["$root/secret", "$root/veiled"],
+{"fs": {"allow_write": ["$root"], "deny_read": ["$root/secret", "$root/veiled", "$root/unmade"],
   "allow_read_within_deny": ["$root/veiled/hole"],
   "deny_write_within_allow": ["$root/closed", "$root/later/on"]},
  "net": {"denied_domains": ["*"], "allow_local_binding": false},
@@ -60,7 +64,7 @@ END
 	for name in .claude .git .vscode .codex later .git/info secret; do
 		printf 'rename\t%s\tmoved\nrename\tmoved\t%s\n' "$name" "$name"
 	done
-	printf 'create-once\t%s\n' .codex .envrc .mcp.json .koda later .git/commondir .git/hooks/x nested/.git/hooks/x \
+	printf 'create-once\t%s\n' .codex .envrc .mcp.json .koda later unmade .git/commondir .git/hooks/x nested/.git/hooks/x \
 		.git/info/attributes .claude/agents/x conf/x closed/x veiled/x veiled/hole/x new \
 		/tmp/new /run/new /dev/shm/new /new "$base/new" "$home/new"
 	printf 'find-writable\t%s\n' /proc/sys

@@ -8,9 +8,10 @@
  *   test_launcher KODA BASE BACKEND [no-runner]
  *
  * BASE holds home, project, policy, acts (for `probe each`) and probe; see launcher.sh. A sample of
- * the calls is tried; KODA_FAULT_ALL=1 tries all of them with more errors. "no-runner" leaves the
- * runner's own calls alone: a sanitizer's runtime cannot do without them. With other backends than
- * native nobody is disturbed before the guardian is there: until then all are alike.
+ * the calls is tried; KODA_FAULT_ALL=1 tries all of them with more errors, KODA_FAULT_ROLE=guardian
+ * only those of one process. "no-runner" leaves the runner's own calls alone: a sanitizer's runtime
+ * cannot do without them. With other backends than native nobody is disturbed before the guardian
+ * is there: until then all are alike.
  */
 #include "calls.h"
 #include "judge.h"
@@ -82,6 +83,14 @@ static bool is_everything(void)
 	const char *all = getenv("KODA_FAULT_ALL");
 
 	return all && strcmp(all, "1") == 0;
+}
+
+/* Has the process calls to try, and is it the one that was asked for, if one was? */
+static bool is_asked_for(int role)
+{
+	const char *only = getenv("KODA_FAULT_ROLE");
+
+	return plain.count[role] > 0 && (!only || strcmp(only, role_names[role]) == 0);
 }
 
 /* One fault; what is wrong with its outcome goes to standard output. */
@@ -184,10 +193,10 @@ int main(int argc, char **argv)
 		: no_runner                 ? TRACE_SPAWN
 					    : TRACE_RUNNER;
 	for (int role = first; role < TRACE_ROLES; role++)
-		roles += plain.count[role] > 0;
+		roles += is_asked_for(role);
 	(void)printf("1..%u\n", 2 * roles);
 	for (int role = first; role < TRACE_ROLES; role++) {
-		if (plain.count[role] == 0)
+		if (!is_asked_for(role))
 			continue;
 		wrong += fail_each(&judge, (enum trace_role)role, all);
 		wrong += kill_each(&judge, (enum trace_role)role, all);

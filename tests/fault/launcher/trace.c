@@ -192,16 +192,9 @@ static void read_path(pid_t pid, const struct syscall_info *info, char *out, siz
 	struct iovec here = { out, size - 1 };
 	struct iovec there = { (void *)(uintptr_t)info->args[1], size - 1 };
 
-	switch (info->nr) {
-	case SYS_openat:
-	case SYS_openat2:
-	case SYS_newfstatat:
-	case SYS_readlinkat:
+	if (info->nr == SYS_openat || info->nr == SYS_openat2 || info->nr == SYS_newfstatat ||
+	    info->nr == SYS_readlinkat)
 		(void)!process_vm_readv(pid, &here, 1, &there, 1, 0);
-		break;
-	default:
-		break;
-	}
 }
 
 /* Whoever is traced can be read word by word, dumpable or not. */
@@ -243,6 +236,12 @@ static bool at_entry(struct tracer *t, struct tracee *tracee, const struct sysca
 		return true;
 	result->fired = true;
 	result->fired_nr = nr;
+#ifdef SYS_lstat
+	/* As glibc has it; with musl lstat() is a call of its own. */
+	if (tracee->role == TRACE_GUARDIAN && nr == SYS_newfstatat &&
+	    (int)info->args[0] == AT_FDCWD)
+		result->fired_nr = SYS_lstat;
+#endif
 	read_path(tracee->pid, info, result->fired_path, sizeof(result->fired_path));
 	if (t->fault->error == 0)
 		return kill(tracee->pid, SIGKILL) == 0;

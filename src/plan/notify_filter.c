@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * T-37. The second filter, for machines without namespaces. Calls that a namespace would isolate
+ * are refused. Calls that depend on memory behind a pointer are brokered: init performs them, or
+ * refuses (SECCOMP_RET_USER_NOTIF). The first filter has checked the architecture.
+ */
+#include "plan/notify_filter.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define REFUSE(error) (SECCOMP_RET_ERRNO | (unsigned int)(error))
+#define LOAD(field)                                                                                \
+	{                                                                                          \
+		BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, field) \
+	}
+/* The low half of an argument: the kernel takes these as int. */
+#define ARG(n) LOAD(args[n])
+#define IS(value, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JEQ | BPF_K, yes, no, (unsigned int)(value)                          \
+	}
+#define HAS(bits, yes, no)                                                                         \
+	{                                                                                          \
+		BPF_JMP | BPF_JSET | BPF_K, yes, no, (unsigned int)(bits)                          \
+	}
+#define MASK(bits)                                                                                 \
+	{                                                                                          \
+		BPF_ALU | BPF_AND | BPF_K, 0, 0, (unsigned int)(bits)                              \
+	}
+#define ANSWER(action)                                                                             \
+	{                                                                                          \
+		BPF_RET | BPF_K, 0, 0, (action)                                                    \
+	}
+#define ALLOW      SECCOMP_RET_ALLOW
+#define LET(value) IS(value, 0, 1), ANSWER(ALLOW)
+
+#ifndef MSG_FASTOPEN
+#define MSG_FASTOPEN 0x20000000
+#endif
+/* Options of SOL_SOCKET and system calls by number, because older headers lack them. */
+#define RCVTIMEO_NEW  66
+#define SNDTIMEO_NEW  67
+#define PASSPIDFD     76
+#define TYPE_MASK     0xf /* of a socket's type: the rest are flags */
+#define TCP           6
+#define FCHMODAT2     452
+#define STATMOUNT     457
+#define LISTMOUNT     458
+#define SETXATTRAT    463
+#define GETXATTRAT    464
+#define LISTXATTRAT   465
+#define REMOVEXATTRAT 466
+
+/* Brokered calls: init performs them, if their target is one that the command may change or reach.
+ */
+static const unsigned int brokered[] = {
+	SYS_connect, SYS_listen, SYS_fchmod,   SYS_fchmodat,
+	FCHMODAT2,   SYS_fchown, SYS_fchownat, SYS_utimensat,
+#ifdef SYS_chmod
+	SYS_chmod,   SYS_chown,  SYS_lchown,
+#endif
+};
+
+static const struct {
+	unsigned int number;
+	int error;
+} refused[] = {
+	/* System V and POSIX queues, semaphores and shared memory belong to the whole host. */
+	{ SYS_shmget, ENOSYS },
+	{ SYS_shmat, ENOSYS },
+	{ SYS_shmctl, ENOSYS },
+	{ SYS_semget, ENOSYS },
+	{ SYS_semop, ENOSYS },
+	{ SYS_semctl, ENOSYS },
+	{ SYS_semtimedop, ENOSYS },
+	{ SYS_msgget, ENOSYS },
+	{ SYS_msgsnd, ENOSYS },
+	{ SYS_msgrcv, ENOSYS },
+	{ SYS_msgctl, ENOSYS },
+	{ SYS_mq_open, ENOSYS },
+	{ SYS_mq_unlink, ENOSYS },
+	/* Landlock has no right for extended attributes. */
+	{ SYS_setxattr, EOPNOTSUPP },
+	{ SYS_lsetxattr, EOPNOTSUPP },
+	{ SYS_fsetxattr, EOPNOTSUPP },
+	{ SYS_removexattr, EOPNOTSUPP },
+	{ SYS_lremovexattr, EOPNOTSUPP },
+	{ SYS_fremovexattr, EOPNOTSUPP },
+	/* T-36. Landlock does not keep them, inotify or the mount table of hidden paths from being
+	 * read. */
+	{ SYS_getxattr, EOPNOTSUPP },
+	{ SYS_lgetxattr, EOPNOTSUPP },
+	{ SYS_fgetxattr, EOPNOTSUPP },
+	{ SYS_listxattr, EOPNOTSUPP },
+	{ SYS_llistxattr, EOPNOTSUPP },
+	{ SYS_flistxattr, EOPNOTSUPP },
+	{ SETXATTRAT, ENOSYS },
+	{ GETXATTRAT, ENOSYS },
+	{ LISTXATTRAT, ENOSYS },
+	{ REMOVEXATTRAT, ENOSYS },
+	{ SYS_inotify_init1, ENOSYS },
+#ifdef SYS_inotify_init
+	{ SYS_inotify_init, ENOSYS },
+#endif
+	{ STATMOUNT, ENOSYS },
+	{ LISTMOUNT, ENOSYS },
+#ifdef SYS_utime
+	{ SYS_utime, ENOSYS },
+	{ SYS_utimes, ENOSYS },
+	{ SYS_futimesat, ENOSYS },
+#endif
+	/* Change other processes. */
+	{ SYS_migrate_pages, EPERM },
+	{ SYS_move_pages, EPERM },
+};
+
+/* Each part starts with the number of the call in the accumulator, and ends with an action. */
+static const struct sock_filter on_socket[] = {
+	ARG(0),
+	IS(AF_UNIX, 2, 0),
+	IS(AF_INET, 5, 0),
+	IS(AF_INET6, 4, 12),
+	/* A datagram socket could send to a path without connect(2). */
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 8, 0),
+	IS(SOCK_SEQPACKET, 7, 6),
+	/* Plain TCP, which init connects. */
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 0, 3),
+	ARG(2),
+	IS(0, 2, 0),
+	IS(TCP, 1, 0),
+	ANSWER(REFUSE(EACCES)),
+	ANSWER(ALLOW),
+	ANSWER(REFUSE(EAFNOSUPPORT)),
+};
+
+static const struct sock_filter on_socketpair[] = {
+	ARG(1),
+	MASK(TYPE_MASK),
+	IS(SOCK_STREAM, 2, 0),
+	IS(SOCK_SEQPACKET, 1, 0),
+	ANSWER(REFUSE(EACCES)),
+	ANSWER(ALLOW),
+};
+
+/* MSG_FASTOPEN connects without connect(2). */
+#define ON_SEND(flags)                                                                             \
+	{                                                                                          \
+		ARG(flags), HAS(MSG_FASTOPEN, 0, 1), ANSWER(REFUSE(EACCES)), ANSWER(ALLOW)         \
+	}
+static const struct sock_filter on_sendto[] = ON_SEND(3);
+static const struct sock_filter on_sendmsg[] = ON_SEND(2);
+static const struct sock_filter on_sendmmsg[] = ON_SEND(3);
+
+/* Only for the calling process. */
+#define ON_SELF(who)                                                                               \
+	{                                                                                          \
+		ARG(who), IS(0, 1, 0), ANSWER(REFUSE(EPERM)), ANSWER(ALLOW)                        \
+	}
+static const struct sock_filter on_schedule[] = ON_SELF(0);
+
+#define ON_PRIORITY(which)                                                                         \
+	{                                                                                          \
+		ARG(0), IS(which, 0, 2), ARG(1), IS(0, 1, 0), ANSWER(REFUSE(EPERM)), ANSWER(ALLOW) \
+	}
+static const struct sock_filter on_setpriority[] = ON_PRIORITY(PRIO_PROCESS);
+static const struct sock_filter on_ioprio[] = ON_PRIORITY(IOPRIO_WHO_PROCESS);
+
+/* Reading the limits of another process is harmless: the pointer to new ones is NULL, in both
+ * halves. */
+static const struct sock_filter on_prlimit[] = {
+	ARG(0),
+	IS(0, 5, 0),
+	ARG(2),
+	IS(0, 0, 2),
+	{ BPF_LD | BPF_W | BPF_ABS, 0, 0,
+	  (unsigned int)offsetof(struct seccomp_data, args[2]) + 4 },
+	IS(0, 1, 0),
+	ANSWER(REFUSE(EPERM)),
+	ANSWER(ALLOW),
+};
+
+static const struct sock_filter on_ioctl[] = {
+	ARG(1),
+	IS(FS_IOC_SETFLAGS, 3, 0),
+	IS(FS_IOC_FSSETXATTR, 2, 0),
+	IS(FS_IOC_SETVERSION, 1, 0),
+	ANSWER(ALLOW),
+	ANSWER(REFUSE(ENOTTY)),
+};
+
+/* Options of SOL_SOCKET that programs use are allowed. Others bind to a device, or return data that
+ * init sends: a transmit timestamp comes with a copy of the packet. For IP, options that put a
+ * source route into packets are refused. */
+static const struct sock_filter on_setsockopt[] = {
+	ARG(1),
+	IS(SOL_SOCKET, 19, 0),
+	IS(IPPROTO_IP, 2, 0),
+	IS(IPPROTO_IPV6, 6, 0),
+	ANSWER(ALLOW),
+	ARG(2),
+	IS(IP_OPTIONS, 13, 0),
+	IS(IP_UNICAST_IF, 12, 0),
+	IS(IP_TRANSPARENT, 11, 0),
+	ANSWER(ALLOW),
+	ARG(2),
+	IS(IPV6_RTHDR, 8, 0),
+	IS(IPV6_2292RTHDR, 7, 0),
+	IS(IPV6_2292PKTOPTIONS, 6, 0),
+	IS(IPV6_PKTINFO, 5, 0),
+	IS(IPV6_UNICAST_IF, 4, 0),
+	IS(IPV6_TRANSPARENT, 3, 0),
+	IS(IPV6_HOPOPTS, 2, 0),
+	IS(IPV6_DSTOPTS, 1, 0),
+	ANSWER(ALLOW),
+	ANSWER(REFUSE(EPERM)),
+	ARG(2),
+	LET(SO_REUSEADDR),
+	LET(SO_BROADCAST),
+	LET(SO_SNDBUF),
+	LET(SO_RCVBUF),
+	LET(SO_KEEPALIVE),
+	LET(SO_OOBINLINE),
+	LET(SO_PRIORITY),
+	LET(SO_LINGER),
+	LET(SO_REUSEPORT),
+	LET(SO_PASSCRED),
+	LET(SO_RCVLOWAT),
+	LET(SO_RCVTIMEO),
+	LET(SO_SNDTIMEO),
+	LET(RCVTIMEO_NEW),
+	LET(SNDTIMEO_NEW),
+	LET(SO_PASSSEC),
+	LET(PASSPIDFD),
+	LET(SO_PEEK_OFF),
+	ANSWER(REFUSE(EPERM)),
+};
+
+/* The action for one call. */
+struct word {
+	unsigned int number;
+	const struct sock_filter *part;
+	size_t count;
+};
+
+/* Calls per group. A comparison in front of a group skips it. The kernel runs a new filter on every
+ * call number when it is installed, so numbers outside the list must leave it soon. */
+#define GROUP 8
+
+static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)
+{
+	return koda_buf_add(out, part, count * sizeof(*part));
+}
+
+/* Appends the part for one call; other calls continue behind it. */
+static int add_word(struct koda_buf *out, const struct word *word)
+{
+	const struct sock_filter test = IS(word->number, 0, (unsigned char)word->count);
+	int r = add(out, &test, 1);
+
+	return r < 0 ? r : add(out, word->part, word->count);
+}
+
+/* Appends a jump over the group for numbers of at least beyond. */
+static int add_group(struct koda_buf *out, const struct word *words, size_t count,
+		     const struct word *beyond)
+{
+	static const struct sock_filter otherwise = ANSWER(ALLOW);
+	unsigned int size = 1;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < count; i++)
+		size += 1 + (unsigned int)words[i].count;
+	if (beyond) {
+		const struct sock_filter skip[] = {
+			{ BPF_JMP | BPF_JGE | BPF_K, 0, 1, beyond->number },
+			{ BPF_JMP | BPF_JA, 0, 0, size },
+		};
+
+		r = add(out, skip, KODA_ARRAY_LEN(skip));
+	}
+	for (size_t i = 0; i < count && r == KODA_OK; i++)
+		r = add_word(out, &words[i]);
+	return r < 0 ? r : add(out, &otherwise, 1);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct word *x = a;
+	const struct word *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int koda_notify_filter_program(struct koda_buf *out)
+{
+	static const struct sock_filter number = LOAD(nr);
+	static const struct sock_filter ask = ANSWER(SECCOMP_RET_USER_NOTIF);
+	static const struct word parts[] = {
+#define PART(call, part) { SYS_##call, part, KODA_ARRAY_LEN(part) }
+		PART(socket, on_socket),
+		PART(socketpair, on_socketpair),
+		PART(setsockopt, on_setsockopt),
+		PART(sendto, on_sendto),
+		PART(sendmsg, on_sendmsg),
+		PART(sendmmsg, on_sendmmsg),
+		PART(sched_setaffinity, on_schedule),
+		PART(sched_setscheduler, on_schedule),
+		PART(sched_setparam, on_schedule),
+		PART(sched_setattr, on_schedule),
+		PART(setpriority, on_setpriority),
+		PART(ioprio_set, on_ioprio),
+		PART(prlimit64, on_prlimit),
+		PART(ioctl, on_ioctl),
+#undef PART
+	};
+	struct sock_filter answers[KODA_ARRAY_LEN(refused)];
+	struct word
+		words[KODA_ARRAY_LEN(parts) + KODA_ARRAY_LEN(brokered) + KODA_ARRAY_LEN(refused)];
+	const size_t all = KODA_ARRAY_LEN(words);
+	size_t count = 0;
+	int r = add(out, &number, 1);
+
+	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
+		words[count++] = parts[i];
+	for (size_t i = 0; i < KODA_ARRAY_LEN(brokered); i++)
+		words[count++] = (struct word){ brokered[i], &ask, 1 };
+	for (size_t i = 0; i < KODA_ARRAY_LEN(refused); i++) {
+		answers[i] = (struct sock_filter)ANSWER(REFUSE(refused[i].error));
+		words[count++] = (struct word){ refused[i].number, &answers[i], 1 };
+	}
+	qsort(words, all, sizeof(*words), by_number);
+	for (size_t i = 0; i < all && r == KODA_OK; i += GROUP) {
+		size_t next = i + GROUP;
+
+		r = add_group(out, words + i, next < all ? GROUP : all - i,
+			      next < all ? words + next : NULL);
+	}
+	return r;
+}

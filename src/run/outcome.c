@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/outcome.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "run/project/remedy.h"
+#include "wire/launch_step.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* A shell exits with this and the number of the signal that killed its command. */
+#define SHELL_SIGNAL 128
+
+/* The exit status of koda-sandbox if nothing ran. */
+#define EXIT_SETUP 125
+
+void koda_outcome_reach(struct koda_command *command, enum koda_ceiling which)
+{
+	struct koda_event event = { .type = KODA_EVENT_LIMIT };
+
+	if (command->limits & 1U << which)
+		return;
+	command->limits |= 1U << which;
+	event.data.limit = (struct koda_event_limit){ which, command->ceilings[which] };
+	koda_command_emit(command, event);
+}
+
+static void reach_reported(struct koda_command *command, const struct koda_report *report)
+{
+	static const enum koda_ceiling which[] = {
+		[KODA_REPORT_LIMIT_PROCESSES] = KODA_CEILING_PROCESSES,
+		[KODA_REPORT_LIMIT_MEMORY] = KODA_CEILING_MEMORY,
+		[KODA_REPORT_LIMIT_WALL_TIME] = KODA_CEILING_WALL_TIME,
+	};
+
+	if (report->status >= KODA_REPORT_LIMIT_PROCESSES &&
+	    report->status < (int)KODA_ARRAY_LEN(which))
+		koda_outcome_reach(command, which[report->status]);
+}
+
+static void take_end(struct koda_command *command, const struct koda_report *report)
+{
+	struct koda_outcome *outcome = &command->outcome;
+	int signal = WIFSIGNALED(report->status) ? WTERMSIG(report->status)
+						 : WEXITSTATUS(report->status) - SHELL_SIGNAL;
+
+	if (WIFSIGNALED(report->status)) {
+		outcome->end = KODA_END_SIGNAL;
+		outcome->signal = signal;
+	} else {
+		outcome->end = KODA_END_EXITED;
+		outcome->code = WEXITSTATUS(report->status);
+	}
+	if (signal == SIGXCPU)
+		koda_outcome_reach(command, KODA_CEILING_CPU_TIME);
+	else if (signal == SIGXFSZ)
+		koda_outcome_reach(command, KODA_CEILING_FILE_SIZE);
+}
+
+bool koda_outcome_take(struct koda_command *command, const struct koda_report *report)
+{
+	struct koda_outcome *outcome = &command->outcome;
+
+	switch (report->kind) {
+	case KODA_REPORT_TERMINAL:
+	case KODA_REPORT_LISTENER:
+		return false;
+	case KODA_REPORT_READY:
+		command->open_view = report->status == KODA_REPORT_READY_OPEN;
+		return false;
+	case KODA_REPORT_LIMIT:
+		reach_reported(command, report);
+		if (report->status != KODA_REPORT_LIMIT_WALL_TIME)
+			return false;
+		outcome->end = KODA_END_TIMEOUT;
+		return true;
+	case KODA_REPORT_EXITED:
+		take_end(command, report);
+		return true;
+	case KODA_REPORT_EXEC_FAILED:
+		outcome->end = KODA_END_EXEC;
+		outcome->sys_errno = report->sys_errno;
+		return true;
+	default:
+		command->unstarted = true;
+		(void)koda_fail_at(&outcome->setup, KODA_E_SYS, report->sys_errno, report->path,
+				   "%s", koda_launch_step_text(report->step));
+		koda_remedy_add_for_step(&outcome->setup, report->step);
+		return true;
+	}
+}
+
+/* Reads a report without waiting. Descriptors that it brings are dropped. */
+static bool next_report(const struct koda_command *command, struct koda_report *report)
+{
+	if (recv(command->launcher.channels.status[0], report, sizeof(*report), MSG_DONTWAIT) !=
+	    (ssize_t)sizeof(*report))
+		return false;
+	report->path[sizeof(report->path) - 1] = '\0';
+	return true;
+}
+
+void koda_outcome_take_late(struct koda_command *command)
+{
+	struct koda_report report;
+
+	while (next_report(command, &report))
+		if (report.kind == KODA_REPORT_LIMIT)
+			reach_reported(command, &report);
+}
+
+void koda_outcome_abandon(struct koda_command *command)
+{
+	struct koda_report report;
+
+	if (command->phase != KODA_PHASE_RUNS)
+		return;
+	command->phase = KODA_PHASE_OVER;
+	while (next_report(command, &report))
+		if (koda_outcome_take(command, &report))
+			return;
+	command->outcome.end = KODA_END_SIGNAL;
+	command->outcome.signal = SIGKILL;
+}
+
+void koda_outcome_emit_exit(struct koda_command *command)
+{
+	const struct koda_outcome *outcome = &command->outcome;
+	struct koda_event event = { .type = KODA_EVENT_EXIT };
+	struct koda_event_exit *end = &event.data.exit;
+
+	if (!command->announced)
+		return;
+	command->announced = false;
+	end->code = -1;
+	end->wall_ms = (double)(koda_clock_now() - command->started_ns) / 1e6;
+	switch (outcome->end) {
+	case KODA_END_EXITED:
+		end->code = outcome->code;
+		end->reason = KODA_REASON_EXITED;
+		break;
+	case KODA_END_SIGNAL:
+		end->signal = outcome->signal;
+		end->reason = KODA_REASON_SIGNAL;
+		break;
+	case KODA_END_TIMEOUT:
+		end->reason = KODA_REASON_WALL_TIME;
+		break;
+	case KODA_END_EXEC:
+		/* As a shell exits for a program that it cannot execute. */
+		end->code = outcome->sys_errno == ENOENT ? 127 : 126;
+		end->reason = KODA_REASON_EXITED;
+		break;
+	case KODA_END_SETUP:
+		end->code = EXIT_SETUP;
+		end->reason = KODA_REASON_SETUP;
+		break;
+	}
+	koda_command_emit(command, event);
+}
+
+uint64_t koda_command_limit(const struct koda_command *command, enum koda_ceiling which)
+{
+	return (unsigned int)which < KODA_CEILING_COUNT ? command->ceilings[which] : UINT64_MAX;
+}
+
+bool koda_command_left_behind(const struct koda_command *command, size_t i,
+			      struct koda_event_left_behind *ret_left)
+{
+	const struct koda_left_behind *left = &command->left;
+
+	if (i >= left->count)
+		return false;
+	*ret_left =
+		(struct koda_event_left_behind){ .path = left->items[i].path,
+						 .what = left->items[i].what,
+						 .more = i + 1 == left->count ? left->more : 0 };
+	return true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Carries bytes between the caller's descriptors and the command's pipes. The first half of the
+ * ceiling is passed on at once. Of the rest, the last half of the ceiling is kept in a ring and
+ * written at the end, after a line that tells how many bytes were left out.
+ */
+#ifndef KODA_RUN_STREAM_RELAY_H
+#define KODA_RUN_STREAM_RELAY_H
+
+#include "base/macros.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct koda_relay {
+	int from; /* owned; -1: finished */
+	int to;   /* borrowed for output, owned for input; -1: bytes are thrown away */
+	bool own_to;
+	int terminal; /* owned: to, which is a terminal, opened again with O_NONBLOCK; -1: none */
+	uint64_t head_left; /* bytes that still pass at once */
+	char *tail;         /* owned; a ring of tail_size bytes */
+	size_t tail_size;
+	uint64_t tail_total; /* bytes that were put into the ring */
+	size_t tail_left;    /* bytes of the ring still to be written */
+	bool tail_begun;
+	uint64_t total;
+	uint64_t left; /* how many more bytes are read */
+	char *pending; /* owned; read but not written yet */
+	size_t pending_at;
+	size_t pending_len;
+	int end_mark; /* byte to write when the source ends; -1: none */
+	char last;    /* byte that was read last */
+	int failed;   /* errno with which bytes were lost; 0: none; EPIPE does not count */
+	void (*tap)(void *ctx, const char *bytes,
+		    size_t len); /* sees all that passes; may be NULL */
+	void *tap_ctx;
+};
+
+#define KODA_RELAY_INIT                                                                            \
+	{                                                                                          \
+		.from = -1, .to = -1, .terminal = -1, .end_mark = -1                               \
+	}
+
+/* Takes from over; borrows to unless own_to. ceiling bounds the bytes that pass; UINT64_MAX: all.
+ * Sets O_NONBLOCK on descriptors whose open file no other process shares. Fails: NOMEM. */
+KODA_CHECK int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to,
+			       uint64_t ceiling, struct koda_error *err);
+/* Returns which descriptor to poll and for what; false when all is done. */
+bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events);
+/* Limits reading to the bytes that are in the pipe now. Called when the command's processes have
+ * ended: another process may hold the pipe and go on writing. */
+void koda_relay_last(struct koda_relay *relay);
+/* Reads and writes what is possible without blocking. */
+void koda_relay_step(struct koda_relay *relay);
+/* Has further steps write the kept ring, after all that was read is written. False if the ring is
+ * empty, or was begun already. */
+bool koda_relay_finish(struct koda_relay *relay);
+uint64_t koda_relay_dropped(const struct koda_relay *relay);
+void koda_relay_clear(struct koda_relay *relay);
+
+#endif
