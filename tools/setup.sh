@@ -27,7 +27,7 @@ table=(
 	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'
 	'bench | proxies to compare with; squid too, where it is | nginx tinyproxy-bin'
 	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
-	'ci    | clients of the proxy that are tried where they are | golang-go nodejs openssh-server'
+	'ci    | clients and servers of the proxy that are tried where they are | golang-go nginx nodejs openssh-server'
 )
 
 packages=()
