@@ -85,6 +85,8 @@ struct server {
 	void *arg;
 	pthread_t thread;
 	_Atomic unsigned int served;
+	pthread_mutex_t lock; /* of open */
+	struct served *open;  /* connections whose thread was not joined yet */
 };
 void server_start(struct server *server, void (*serve)(int fd, void *arg), void *arg);
 /* Starts a server on a listening socket, which is taken over. */
@@ -93,6 +95,7 @@ void server_start_on(struct server *server, int listener, uint16_t port,
 /* Starts a server on a web port of a loopback address that no other program uses. */
 #define WEB_HOST "127.77.0.1"
 void server_start_web(struct server *server, void (*serve)(int fd, void *arg));
+/* Shuts its connections down and waits for their threads: nothing of them is left. */
 void server_stop(struct server *server);
 /* Echoes everything, then the end of the stream. */
 void serve_echo(int fd, void *arg);

@@ -9,18 +9,84 @@
 #include <unistd.h>
 
 struct served {
+	struct served *next;
 	struct server *server;
-	int fd;
+	pthread_t thread;
+	int fd; /* -1: closed, the thread ends */
 };
 
 static void *serve_one(void *arg)
 {
-	struct served served = *(struct served *)arg;
+	struct served *served = arg;
+	struct server *server = served->server;
 
-	free(arg);
-	served.server->serve(served.fd, served.server->arg);
-	(void)close(served.fd);
+	server->serve(served->fd, server->arg);
+	(void)pthread_mutex_lock(&server->lock);
+	(void)close(served->fd);
+	served->fd = -1;
+	(void)pthread_mutex_unlock(&server->lock);
 	return NULL;
+}
+
+/* Joins the threads whose connection is closed. */
+static void join_ended(struct server *server)
+{
+	struct served **at = &server->open;
+
+	(void)pthread_mutex_lock(&server->lock);
+	while (*at) {
+		struct served *served = *at;
+
+		if (served->fd >= 0) {
+			at = &served->next;
+			continue;
+		}
+		*at = served->next;
+		(void)pthread_join(served->thread, NULL);
+		free(served);
+	}
+	(void)pthread_mutex_unlock(&server->lock);
+}
+
+/* Shuts all connections down, and joins the threads. */
+static void join_all(struct server *server)
+{
+	(void)pthread_mutex_lock(&server->lock);
+	for (struct served *served = server->open; served; served = served->next)
+		if (served->fd >= 0)
+			(void)shutdown(served->fd, SHUT_RDWR);
+	(void)pthread_mutex_unlock(&server->lock);
+	while (server->open) {
+		struct served *served = server->open;
+
+		server->open = served->next;
+		(void)pthread_join(served->thread, NULL);
+		free(served);
+	}
+}
+
+static bool serve_next(struct server *server, const pthread_attr_t *attr)
+{
+	struct served *served = calloc(1, sizeof(*served));
+	int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (!served || fd < 0) {
+		free(served);
+		return false;
+	}
+	served->server = server;
+	served->fd = fd;
+	server->served++;
+	if (pthread_create(&served->thread, attr, serve_one, served) != 0) {
+		(void)close(fd);
+		free(served);
+		return true;
+	}
+	(void)pthread_mutex_lock(&server->lock);
+	served->next = server->open;
+	server->open = served;
+	(void)pthread_mutex_unlock(&server->lock);
+	return true;
 }
 
 static void *accept_all(void *arg)
@@ -29,26 +95,9 @@ static void *accept_all(void *arg)
 	pthread_attr_t small;
 
 	(void)pthread_attr_init(&small);
-	(void)pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&small, 256 * 1024);
-	for (;;) {
-		struct served *served = malloc(sizeof(*served));
-		pthread_t thread;
-
-		if (!served)
-			break;
-		*served = (struct served){ server,
-					   accept4(server->listener, NULL, NULL, SOCK_CLOEXEC) };
-		if (served->fd < 0) {
-			free(served);
-			break;
-		}
-		server->served++;
-		if (pthread_create(&thread, &small, serve_one, served) != 0) {
-			(void)close(served->fd);
-			free(served);
-		}
-	}
+	while (serve_next(server, &small))
+		join_ended(server);
 	(void)pthread_attr_destroy(&small);
 	return NULL;
 }
@@ -58,6 +107,8 @@ static void run_server(struct server *server, void (*serve)(int fd, void *arg), 
 	server->serve = serve;
 	server->arg = arg;
 	server->served = 0;
+	server->open = NULL;
+	(void)pthread_mutex_init(&server->lock, NULL);
 	assert_int_equal(pthread_create(&server->thread, NULL, accept_all, server), 0);
 }
 
@@ -100,6 +151,8 @@ void server_stop(struct server *server)
 {
 	(void)shutdown(server->listener, SHUT_RDWR);
 	(void)pthread_join(server->thread, NULL);
+	join_all(server);
+	(void)pthread_mutex_destroy(&server->lock);
 	(void)close(server->listener);
 }
 

@@ -33,6 +33,7 @@ struct found {
 	struct stat st;
 };
 
+/* EAGAIN: the project may have changed meanwhile, so the runner starts the launcher again. */
 static _Noreturn void differs(const char *path)
 {
 	stage2_fail(KODA_LAUNCH_CHECK_VIEW, path, EAGAIN);
@@ -91,12 +92,15 @@ void stage2_inspect_proc(void)
 	struct statfs fs;
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
 
+	if (n < 0)
+		stage2_fail(KODA_LAUNCH_CHECK_STAT, "/proc/self", errno);
+	self[n] = '\0';
 	(void)snprintf(expected, sizeof(expected), "%d", (int)getpid());
-	self[n > 0 ? n : 0] = '\0';
 	if (statfs("/proc", &fs) < 0)
 		stage2_fail(KODA_LAUNCH_CHECK_STAT, "/proc", errno);
+	/* Not EAGAIN: no change on the host causes this, and a second start would not cure it. */
 	if (fs.f_type != PROC_MAGIC || strcmp(self, expected) != 0)
-		differs("/proc");
+		stage2_fail(KODA_LAUNCH_CHECK_VIEW, "/proc", 0);
 }
 
 static bool is_as_planned(const struct koda_op *op, const struct found *found)

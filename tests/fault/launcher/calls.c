@@ -141,14 +141,7 @@ static const struct dispensable {
 	{ TRACE_COMMAND, SYS_keyctl, ENOSYS, "a kernel without keyrings has none to leave" },
 };
 
-/* The same for bubblewrap. */
-static const struct dispensable bubbled[] = {
-#ifdef SYS_readlink
-	{ TRACE_INIT, SYS_readlink, 0, "a view that does not look as planned is made once more" },
-#endif
-};
-
-/* And for Landlock alone. */
+/* More of them for Landlock alone. */
 static const struct dispensable fenced[] = {
 	{ TRACE_GUARDIAN, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
 	{ TRACE_INIT, SYS_kill, 0, "nothing is believed of scopes; all end one by one" },
@@ -316,9 +309,6 @@ bool calls_are_dispensable(enum trace_shape shape, const struct trace_fault *fau
 			return true;
 	for (size_t i = 0; i < sizeof(following) / sizeof(following[0]); i++)
 		if (is_row(&following[i].row, fault, nr) && following[i].before == before)
-			return true;
-	for (size_t i = 0; shape == TRACE_BWRAP && i < sizeof(bubbled) / sizeof(bubbled[0]); i++)
-		if (is_row(&bubbled[i], fault, nr))
 			return true;
 	for (size_t i = 0; shape == TRACE_LANDLOCK && i < sizeof(fenced) / sizeof(fenced[0]); i++)
 		if (is_row(&fenced[i], fault, nr))

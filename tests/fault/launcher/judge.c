@@ -162,21 +162,16 @@ bool judge_run(struct judge *judge, const struct trace_fault *fault,
 
 bool judge_learn(struct judge *judge, struct trace_result *ret_plain)
 {
-	bool ok = false;
+	bool ok;
 
 	/* Placeholders are made in the first run, and kept for the next ones. */
 	if (!judge_run(judge, NULL, ret_plain))
 		return false;
-	/* A launcher that is started once more, because a socket of the host went away, has no
-	 * roles to learn of. */
-	for (int i = 0; i < 10 && !ok; i++) {
-		if (!judge_run(judge, NULL, ret_plain) || ret_plain->status != 0)
-			return false;
-		ok = ret_plain->executed;
-	}
+	if (!judge_run(judge, NULL, ret_plain) || ret_plain->status != 0)
+		return false;
 	memcpy(judge->answers, judge->got, sizeof(judge->answers));
 	/* Landlock alone reserves nothing. */
-	ok = ok && (calls_learn(ret_plain) || judge->shape == TRACE_LANDLOCK);
+	ok = ret_plain->executed && (calls_learn(ret_plain) || judge->shape == TRACE_LANDLOCK);
 	return ok && judge->answers[0] && !judge->said[0] && ret_plain->left == 0;
 }
 
@@ -228,13 +223,6 @@ static const char *judge_refusal(const struct judge *judge, const struct trace_f
 {
 	int code = WIFEXITED(result->status) ? WEXITSTATUS(result->status) : -1;
 
-	/* The launcher was started once more, because a socket of the host went away, also while
-	 * bubblewrap was failing, or bubblewrap was: who ran then is nobody we know. */
-	if (code == 0 && strcmp(judge->got, judge->answers) == 0 &&
-	    (!result->fired ||
-	     (judge->shape == TRACE_BWRAP &&
-	      (fault->error == 0 || calls_are_dispensable(judge->shape, fault, result)))))
-		return NULL;
 	if (fault->error == 0 && fault->role == TRACE_RUNNER)
 		return WIFSIGNALED(result->status) ? NULL : "the runner was not killed";
 	/* To init, a command that is killed on the way is a command that is killed; without

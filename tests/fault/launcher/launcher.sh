@@ -6,6 +6,15 @@
 # Needs KODA_BIN, KODA_PROBE and KODA_LAUNCHER; KODA_TEST_BASE may name the directory to work below.
 set -euo pipefail
 
+# /proc/net/unix lists the sockets of one network namespace. In a namespace of its own the runner sees
+# the one socket made below, and not those that other programs of this machine open and close: for a
+# socket that disappears during a start the runner starts the launcher a second time.
+if [[ ! ${KODA_FAULT_NETNS-} ]]; then
+	own=(--net)
+	((EUID == 0)) || own+=(--user --map-current-user)
+	KODA_FAULT_NETNS=1 exec unshare "${own[@]}" -- "$0" "$@"
+fi
+
 as=$1 backend=$2
 shift
 nobody=65534

@@ -93,20 +93,21 @@ static bool is_asked_for(int role)
 	return plain.count[role] > 0 && (!only || strcmp(only, role_names[role]) == 0);
 }
 
-/* One fault; what is wrong with its outcome goes to standard output. */
+/* One fault; what is wrong with its outcome goes to standard error, which every summary shows. */
 static unsigned int try_fault(struct judge *judge, const struct trace_fault *fault)
 {
 	static struct trace_result result;
 	const char *wrong;
 
 	if (!judge_run(judge, fault, &result)) {
-		(void)printf("# %s, call %zu: cannot be traced\n", role_names[fault->role],
-			     fault->nth);
+		(void)fprintf(stderr, "# %s, call %zu: cannot be traced\n", role_names[fault->role],
+			      fault->nth);
 		return 1;
 	}
 	wrong = judge_outcome(judge, fault, &result);
 	if (wrong)
-		(void)printf(
+		(void)fprintf(
+			stderr,
 			"# %s, call %zu (%s %s) %s: %s\n#   exit %#x, launcher %#x, said: %s\n",
 			role_names[fault->role], fault->nth, calls_name(result.fired_nr),
 			result.fired_path, fault->error ? strerrorname_np(fault->error) : "killed",
