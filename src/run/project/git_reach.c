@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "policy/floor.h"
 #include "run/project/git_close.h"
+#include "run/project/git_command.h"
 #include "run/project/git_elsewhere.h"
 #include "run/project/git_file.h"
 #include "run/project/git_settings.h"
@@ -48,8 +49,8 @@ static int apply(struct reach *reach, const struct koda_git_settings *settings, 
 		}
 	}
 	for (size_t i = 0; i < settings->commands.count && r == KODA_OK; i++)
-		r = koda_git_trail_command(&reach->trail, koda_set_get(&settings->commands, i).ptr,
-					   top, err);
+		r = koda_git_command_note(&reach->trail, koda_set_get(&settings->commands, i).ptr,
+					  top, err);
 	return r;
 }
 

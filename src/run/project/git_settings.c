@@ -7,6 +7,7 @@
 #include "policy/policy.h"
 #include "run/project/git_config.h"
 #include "run/project/git_pointer.h"
+#include "run/project/git_shell.h"
 #include "run/project/survey_budget.h"
 
 struct chain {
@@ -144,6 +145,26 @@ static int add(const struct chain *chain, struct koda_set *set, const char *valu
 	return r;
 }
 
+/* Tells whether a word of an alias runs a script. */
+static bool runs_script(const char *value)
+{
+	char word[16];
+
+	while (*value) {
+		size_t len = strcspn(value, " \t\n;&|()\"'`!");
+
+		if (len > 0 && len < sizeof(word)) {
+			memcpy(word, value, len);
+			word[len] = '\0';
+			if (koda_git_shell_kind_of(word) >= KODA_GIT_SHELL_SHELL &&
+			    koda_git_shell_kind_of(word) != KODA_GIT_SHELL_CD)
+				return true;
+		}
+		value += len + (value[len] != '\0');
+	}
+	return false;
+}
+
 /* A "!" means a shell command. Only aliases keep it: without it an alias is a command of git. */
 static int add_command(const struct chain *chain, const struct koda_git_setting *setting,
 		       struct koda_error *err)
@@ -155,7 +176,7 @@ static int add_command(const struct chain *chain, const struct koda_git_setting 
 		return KODA_OK;
 	value += !is_alias && value[0] == '!';
 	/* A single word without a slash is searched for in PATH. */
-	return strpbrk(value, is_alias ? "/." : "/. \t")
+	return strpbrk(value, is_alias ? "/." : "/. \t") || (is_alias && runs_script(value))
 		       ? add(chain, &chain->settings->commands, value, err)
 		       : KODA_OK;
 }
