@@ -72,61 +72,61 @@ static int walk(struct koda_span bytes, struct seen *seen)
 	return koda_git_index_walk(&index, bytes, see, seen);
 }
 
+/* What git writes, in each of its ways. */
+static const struct {
+	const char *name;
+	const char *make;
+	size_t hash_len;
+} written[] = {
+	{ "v2", "git init -q .; git config index.version 2", 20 },
+	{ "v3", "git init -q .; git config index.version 3; touch later; git add -N later", 20 },
+	{ "v4", "git init -q .; git config index.version 4", 20 },
+	{ "blocks of v2", "git init -q .; git config index.version 2; git config index.threads 3",
+	  20 },
+	{ "blocks of v4", "git init -q .; git config index.version 4; git config index.threads 3",
+	  20 },
+	{ "sha256", "git init -q --object-format=sha256 .", 32 },
+	{ "flags",
+	  "git init -q .; echo >s; echo >v; ln -s s l; echo >x; chmod 755 x; git add .;"
+	  "git update-index --skip-worktree s; git update-index --assume-unchanged v",
+	  20 },
+	{ "untracked cache",
+	  "git init -q .; git config core.untrackedCache true; mkdir u; echo >u/u;"
+	  "git status >/dev/null; git update-index --untracked-cache",
+	  20 },
+	{ "fsmonitor",
+	  "git init -q .; printf '#!/bin/sh\nprintf \"x\\\\0/\\\\0\"\n' >m; chmod 755 m;"
+	  "git config core.fsmonitor ./m; git update-index --fsmonitor",
+	  20 },
+	{ "resolved conflict",
+	  "git init -q .; git config user.name a; git config user.email a@b;"
+	  "echo 1 >f; git add f; git commit -qm 1; git checkout -q -b b; echo 2 >f;"
+	  "git commit -qam 2; git checkout -q -; echo 3 >f; git commit -qam 3;"
+	  "git merge -q b >/dev/null || git add f",
+	  20 },
+	{ "conflict",
+	  "git init -q .; git config user.name a; git config user.email a@b;"
+	  "echo 1 >f; git add f; git commit -qm 1; git checkout -q -b b; echo 2 >f;"
+	  "git commit -qam 2; git checkout -q -; echo 3 >f; git commit -qam 3;"
+	  "git merge -q b >/dev/null || git ls-files -u | grep -q f",
+	  20 },
+	{ "without a hash", "git init -q .; git config index.skipHash true", 20 },
+	{ "many",
+	  "git init -q .; seq 10000 | while read -r i; do printf '100644 %s 0\td%s/f%s\n' "
+	  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 $((i / 100)) $i; done |"
+	  "git update-index --index-info; git config index.threads 4",
+	  20 },
+	{ "long names",
+	  "git init -q .; d=$(printf '%0200d' 1); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d;"
+	  "p=$p/$d/$d/$d/$d/$d; for i in a b; do printf '100644 %s 0\t%s\n' "
+	  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 $p/$d/$i; done |"
+	  "git update-index --index-info; git config index.version 4",
+	  20 },
+};
+
 static void git_writes_what_we_read(void **state)
 {
-	static const struct {
-		const char *name;
-		const char *make;
-		size_t hash_len;
-	} rows[] = {
-		{ "v2", "git init -q .; git config index.version 2", 20 },
-		{ "v3", "git init -q .; git config index.version 3; touch later; git add -N later",
-		  20 },
-		{ "v4", "git init -q .; git config index.version 4", 20 },
-		{ "blocks of v2",
-		  "git init -q .; git config index.version 2; git config index.threads 3", 20 },
-		{ "blocks of v4",
-		  "git init -q .; git config index.version 4; git config index.threads 3", 20 },
-		{ "sha256", "git init -q --object-format=sha256 .", 32 },
-		{ "flags",
-		  "git init -q .; echo >s; echo >v; ln -s s l; echo >x; chmod 755 x; git add .;"
-		  "git update-index --skip-worktree s; git update-index --assume-unchanged v",
-		  20 },
-		{ "untracked cache",
-		  "git init -q .; git config core.untrackedCache true; mkdir u; echo >u/u;"
-		  "git status >/dev/null; git update-index --untracked-cache",
-		  20 },
-		{ "fsmonitor",
-		  "git init -q .; printf '#!/bin/sh\nprintf \"x\\\\0/\\\\0\"\n' >m; chmod 755 m;"
-		  "git config core.fsmonitor ./m; git update-index --fsmonitor",
-		  20 },
-		{ "resolved conflict",
-		  "git init -q .; git config user.name a; git config user.email a@b;"
-		  "echo 1 >f; git add f; git commit -qm 1; git checkout -q -b b; echo 2 >f;"
-		  "git commit -qam 2; git checkout -q -; echo 3 >f; git commit -qam 3;"
-		  "git merge -q b >/dev/null || git add f",
-		  20 },
-		{ "conflict",
-		  "git init -q .; git config user.name a; git config user.email a@b;"
-		  "echo 1 >f; git add f; git commit -qm 1; git checkout -q -b b; echo 2 >f;"
-		  "git commit -qam 2; git checkout -q -; echo 3 >f; git commit -qam 3;"
-		  "git merge -q b >/dev/null || git ls-files -u | grep -q f",
-		  20 },
-		{ "without a hash", "git init -q .; git config index.skipHash true", 20 },
-		{ "many",
-		  "git init -q .; seq 10000 | while read -r i; do printf '100644 %s 0\td%s/f%s\n' "
-		  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 $((i / 100)) $i; done |"
-		  "git update-index --index-info; git config index.threads 4",
-		  20 },
-		{ "long names",
-		  "git init -q .; d=$(printf '%0200d' 1); p=$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d/$d;"
-		  "p=$p/$d/$d/$d/$d/$d; for i in a b; do printf '100644 %s 0\t%s\n' "
-		  "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 $p/$d/$i; done |"
-		  "git update-index --index-info; git config index.version 4",
-		  20 },
-	};
-
-	KODA_EACH(row, rows) {
+	KODA_EACH(row, written) {
 		koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT((size_t)4 << 20);
 		struct koda_git_index index = { .hash_len = row->hash_len };
 		struct seen seen = { 0 };
