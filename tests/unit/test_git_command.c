@@ -93,6 +93,9 @@ static void paths_that_a_shell_computes_count(void **state)
 		{ "D=tools; F=$D/x; sh \"${F}\"", "tools/x" },
 		{ "export D=tools && $D/x", "tools/x" },
 		{ "sh ${F:-tools/x}", "tools/x" },
+		{ "F='sh tools/x'; $F", "tools/x" },
+		{ "F='-e tools/x'; sh $F", "tools/x" },
+		{ "if true; then F=x; else F=y; fi; sh $F", "x" },
 		{ "tools\\/x", "tools/x" },
 		{ "to\"ol\"s/'x'", "tools/x" },
 		{ "$'tools/x'", "tools/x" },
@@ -149,6 +152,10 @@ static void what_is_run_counts_before_it_exists(void **state)
 		{ "bash -lc './new a b'", "new" },
 		{ "2>/dev/null ./new", "new" },
 		{ "'a b/new'", "a b/new" },
+		{ "F='env A=1 ./new'; $F -x", "new" },
+		{ "F='env A=1'; $F ./new", "new" },
+		{ "bash -o pipefail -c './new | cat'", "new" },
+		{ "python3 -c \"import os; os.system('./new')\"", "new" },
 		{ "echo $(./new)", "new" },
 		{ "!./new", "new" },
 	};
@@ -179,6 +186,7 @@ static void known_commands_close_nothing(void **state)
 		{ "!f() { git log \"$1..HEAD\"; }; f", NULL },
 		{ "!git fetch && git rebase origin/$(git branch --show-current)", NULL },
 		{ "!make x", NULL },
+		{ "bash -o pipefail -c true", NULL },
 	};
 
 	make_root(*state);

@@ -6,23 +6,18 @@
 #include "run/project/git_command.h"
 
 #include "base/error.h"
-#include "base/path.h"
-#include "base/strv.h"
-#include "run/project/git_settings.h"
+#include "run/project/git_places.h"
 #include "run/project/git_shell.h"
 #include "run/project/git_trail.h"
-#include "run/project/site.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* How many words of a command are examined: those with a slash, and others. */
 #define PATHS_MAX ((size_t)256)
 #define WORDS_MAX ((size_t)64)
-/* How many directories a command may be in, and how many variables it sets. */
-#define DIRS_MAX  ((size_t)8)
-#define NAMES_MAX ((size_t)16)
+/* How many variables it sets. */
+#define NAMES_MAX ((size_t)64)
 /* Bytes of values that are put into words. */
 #define VALUES_MAX ((size_t)1 << 20)
 
@@ -35,6 +30,7 @@ enum role {
 	ROLE_INTERPRETED, /* of another interpreter: options may have operands */
 	ROLE_CODE,        /* a command */
 	ROLE_DIR,         /* of cd */
+	ROLE_NAME,        /* after the option "-o" of a shell */
 };
 
 struct variable {
@@ -43,21 +39,17 @@ struct variable {
 };
 
 struct command {
-	struct koda_git_trail *trail;
+	struct koda_git_places places;
 	struct koda_git_shell shell;
 	bool is_alias;
-	struct koda_strv dirs; /* where it may be: the top of the work tree, targets of cd */
-	size_t dir;            /* where it is, if it goes on from start to end */
 	struct variable variables[NAMES_MAX];
 	size_t count;
+	bool has_more; /* variables that are not listed, so no value is known */
 	enum role roles[KODA_GIT_SHELL_LEVELS];
-	bool is_code;   /* this is a command, not a text like one */
-	bool dirs_only; /* the word does not look like a file */
+	bool is_code; /* this is a command, not a text like one */
 	size_t paths_left;
 	size_t words_left;
 };
-
-static const char unknown[] = { KODA_GIT_SHELL_VALUE, KODA_GIT_SHELL_OUTPUT, '\0' };
 
 /* --- variables --- */
 
@@ -65,14 +57,14 @@ static const char *find_value(void *ctx, struct koda_span name)
 {
 	const struct command *c = ctx;
 
-	for (size_t i = c->count; i-- > 0;)
+	for (size_t i = c->has_more ? 0 : c->count; i-- > 0;)
 		if (koda_span_is(name, c->variables[i].name))
 			return c->variables[i].value;
 	if (koda_span_is(name, "HOME"))
-		return c->trail->home;
+		return c->places.trail->home;
 	if (koda_span_is(name, "PWD"))
-		return c->dirs.items[c->dir];
-	return koda_span_is(name, "GIT_WORK_TREE") ? c->dirs.items[0] : NULL;
+		return c->places.dirs.items[c->places.dir];
+	return koda_span_is(name, "GIT_WORK_TREE") ? c->places.dirs.items[0] : NULL;
 }
 
 /* Returns the length of the name, if the word is an assignment; otherwise 0. */
@@ -89,91 +81,15 @@ static int set_variable(struct command *c, const char *word, size_t len, struct 
 {
 	struct variable *variable = &c->variables[c->count];
 
-	/* Beyond that, values are not known. */
-	if (c->count == NAMES_MAX)
+	c->has_more = c->count == NAMES_MAX;
+	if (c->has_more)
 		return KODA_OK;
 	*variable = (struct variable){ strndup(word, len), strdup(word + len + 1) };
 	c->count++;
 	return variable->name && variable->value ? KODA_OK : koda_fail_nomem(err);
 }
 
-/* --- paths --- */
-
-/* Notes a path, relative to one of the directories: if it must be protected even if it does not
- * exist (always), or is a file. A directory is one that the command may change to. */
-static int note_in(struct command *c, const char *word, const char *dir, bool always,
-		   struct koda_error *err)
-{
-	struct koda_git_trail *trail = c->trail;
-	koda_auto_free char *path = NULL;
-	struct stat st = { 0 };
-	int r = koda_survey_budget_take_entries(&trail->site->budget, 1, trail->source, err);
-
-	if (r == KODA_OK)
-		r = koda_git_settings_path(word, dir, trail->home, &path, err);
-	if (r < 0 || !path)
-		return r;
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && !always)
-		return c->dirs.len < DIRS_MAX && !koda_strv_has(&c->dirs, path)
-			       ? koda_strv_take(&c->dirs, KODA_TAKE(path), err)
-			       : KODA_OK;
-	return always || (S_ISREG(st.st_mode) && !c->dirs_only)
-		       ? koda_git_trail_follow(trail, path, err)
-		       : KODA_OK;
-}
-
-/* Notes a path that is known as a whole. */
-static int note_path(struct command *c, const char *word, bool always, struct koda_error *err)
-{
-	size_t count = c->dirs.len;
-	int r = note_in(c, word, c->dirs.items[c->dir], always, err);
-
-	if (word[0] == '/' || word[0] == '~')
-		return r;
-	for (size_t i = 0; i < count && r == KODA_OK; i++)
-		if (i != c->dir)
-			r = note_in(c, word, c->dirs.items[i], false, err);
-	return r;
-}
-
-/* Notes the directory that a program is in, if a shell computes the rest of its path. */
-static int note_dir_of(struct command *c, const char *word, size_t len, struct koda_error *err)
-{
-	koda_auto_free char *dir = NULL;
-
-	while (len > 0 && word[len - 1] != '/')
-		len--;
-	if (len < 2 || (len == 2 && word[0] == '.'))
-		return KODA_OK;
-	dir = strndup(word, len - 1);
-	return dir ? note_in(c, dir, c->dirs.items[c->dir], true, err) : koda_fail_nomem(err);
-}
-
-/* Notes a path of which a shell computes a part. */
-static int note_computed(struct command *c, const char *word, bool is_program,
-			 struct koda_error *err)
-{
-	const char *rest = word;
-	const char *git_dir = c->trail->source;
-	size_t count = c->dirs.len;
-	bool is_output = false;
-	int r = KODA_OK;
-
-	if (is_program)
-		r = note_dir_of(c, word, strcspn(word, unknown), err);
-	for (; strpbrk(rest, unknown); rest = strpbrk(rest, unknown) + 1)
-		is_output = *strpbrk(rest, unknown) == KODA_GIT_SHELL_OUTPUT;
-	/* Most often it is the top of the work tree. */
-	is_output = is_output && rest[0] == '/';
-	rest += strspn(rest, "/");
-	if (!*rest || r < 0)
-		return r;
-	for (size_t i = 0; i < count && r == KODA_OK; i++)
-		r = note_in(c, rest, c->dirs.items[i], is_program && is_output && i == 0, err);
-	if (r == KODA_OK && git_dir[0] == '/')
-		r = note_in(c, rest, git_dir, false, err);
-	return r;
-}
+/* --- words --- */
 
 /* Tells whether the word may be looked for, and counts it. */
 static bool take_word(struct command *c, const char *word)
@@ -193,15 +109,15 @@ static int note_word(struct command *c, const struct koda_git_shell_word *word, 
 	if (!take_word(c, text))
 		return KODA_OK;
 	/* Of an alias, which has words of any kind, only those that look like files count. */
-	c->dirs_only = c->is_alias && !always && !strpbrk(text, "/.");
-	if (strpbrk(text, unknown))
-		return note_computed(c, text, always, err);
+	c->places.dirs_only = c->is_alias && !always && text == word->text && !strpbrk(text, "/.");
+	if (koda_git_places_is_computed(text))
+		return koda_git_places_note_computed(&c->places, text, always, err);
 	if (word->is_pattern && always)
-		return note_dir_of(c, text, strcspn(text, "*?[{"), err);
-	return note_path(c, text, always, err);
+		return koda_git_places_note_parent(&c->places, text, strcspn(text, "*?[{"), err);
+	return koda_git_places_note(&c->places, text, always, err);
 }
 
-/* Programs are searched for in PATH. */
+/* Notes directories in which a shell searches for programs. */
 static int note_search_path(struct command *c, const char *dirs, struct koda_error *err)
 {
 	koda_auto_free char *text = strdup(dirs);
@@ -212,13 +128,12 @@ static int note_search_path(struct command *c, const char *dirs, struct koda_err
 	for (char *rest = text, *dir; r == KODA_OK && (dir = strsep(&rest, ":"));) {
 		if (!take_word(c, dir))
 			continue;
-		r = strpbrk(dir, unknown) ? note_computed(c, dir, true, err)
-					  : note_in(c, dir, c->dirs.items[c->dir], true, err);
+		r = koda_git_places_is_computed(dir)
+			    ? koda_git_places_note_computed(&c->places, dir, true, err)
+			    : koda_git_places_note(&c->places, dir, true, err);
 	}
 	return r;
 }
-
-/* --- words --- */
 
 static int note_assignment(struct command *c, const struct koda_git_shell_word *word, size_t len,
 			   struct koda_error *err)
@@ -234,44 +149,17 @@ static int note_assignment(struct command *c, const struct koda_git_shell_word *
 	return note_word(c, word, value, false, err);
 }
 
-static int change_dir(struct command *c, const char *word, struct koda_error *err)
-{
-	koda_auto_free char *path = NULL;
-	const char *from = c->dirs.items[c->dir];
-	size_t i;
-	int r;
-
-	/* A part that a shell computes is taken for the top. */
-	if (strpbrk(word, unknown)) {
-		from = c->dirs.items[0];
-		while (strpbrk(word, unknown))
-			word = strpbrk(word, unknown) + 1;
-		word += strspn(word, "/");
-	}
-	r = koda_git_settings_path(*word ? word : ".", from, c->trail->home, &path, err);
-	if (r < 0 || !path)
-		return r;
-	for (i = 0; i < c->dirs.len && strcmp(c->dirs.items[i], path) != 0; i++)
-		;
-	if (i == DIRS_MAX)
-		return KODA_OK;
-	if (i == c->dirs.len)
-		r = koda_strv_take(&c->dirs, KODA_TAKE(path), err);
-	c->dir = r < 0 ? c->dir : i;
-	return r;
-}
-
 /* Reads a word as a command. is_code: it is one. */
-static int read_text(struct command *c, const struct koda_git_shell_word *word, bool is_code,
+static int read_text(struct command *c, const char *text, unsigned int level, bool is_code,
 		     struct koda_error *err)
 {
 	const bool was_code = c->is_code;
 	int r;
 
-	if (word->level + 1 >= KODA_GIT_SHELL_LEVELS)
+	if (level >= KODA_GIT_SHELL_LEVELS)
 		return KODA_OK;
 	c->is_code = is_code && was_code;
-	r = koda_git_shell_split(&c->shell, word->text, word->level + 1, err);
+	r = koda_git_shell_split(&c->shell, text, level, err);
 	c->is_code = was_code;
 	return r;
 }
@@ -318,64 +206,105 @@ static int note_program(struct command *c, const struct koda_git_shell_word *wor
 	return note_word(c, word, word->text, c->is_code, err);
 }
 
-/* Judges an option of a shell: "-c" and "-ec" are followed by a command. */
+/* Judges an option of an interpreter: "-c" and "-ec" are followed by a command. */
 static enum role role_after(const char *option, enum role role)
 {
-	if (option[1] != '-' && option[strlen(option) - 1] == 'c')
+	const char last = option[1] == '-' ? '-' : option[strlen(option) - 1];
+
+	if (role == ROLE_DIR || role == ROLE_CODE)
+		return role;
+	if (last == 'c')
 		return ROLE_CODE;
-	return role == ROLE_SCRIPT ? ROLE_SCRIPT : ROLE_ARGUMENT;
+	if (role == ROLE_INTERPRETED)
+		return ROLE_ARGUMENT;
+	return last == 'o' ? ROLE_NAME : ROLE_SCRIPT;
+}
+
+/* Reads a word that a shell splits, because it has a value with blanks. */
+static int read_split(struct command *c, const struct koda_git_shell_word *word, enum role role,
+		      struct koda_error *err)
+{
+	const bool is_program = role == ROLE_PROGRAM || role == ROLE_OPERAND;
+	int r = read_text(c, word->text, word->level + 1, is_program, err);
+
+	if (is_program && word->level + 1 < KODA_GIT_SHELL_LEVELS)
+		c->roles[word->level] = c->roles[word->level + 1];
+	return r;
+}
+
+/* Notes a word by its role, and tells the role of the next one. */
+static int note_by_role(struct command *c, const struct koda_git_shell_word *word, enum role role,
+			struct koda_error *err)
+{
+	enum role *next = &c->roles[word->level];
+
+	*next = ROLE_ARGUMENT;
+	switch (role) {
+	case ROLE_PROGRAM:
+	case ROLE_OPERAND:
+		*next = role;
+		return note_program(c, word, next, err);
+	case ROLE_DIR:
+		return koda_git_places_change(&c->places, word->text, err);
+	case ROLE_CODE:
+		return read_text(c, word->text, word->level + 1, true, err);
+	case ROLE_NAME:
+		*next = ROLE_SCRIPT;
+		return KODA_OK;
+	case ROLE_SCRIPT:
+	case ROLE_INTERPRETED:
+		return note_word(c, word, word->text, c->is_code, err);
+	case ROLE_ARGUMENT:
+		break;
+	}
+	return note_argument(c, word, err);
 }
 
 static int see(void *ctx, const struct koda_git_shell_word *word, struct koda_error *err)
 {
 	struct command *c = ctx;
-	enum role *next = &c->roles[word->level];
-	const enum role role = word->is_target ? ROLE_ARGUMENT : word->first ? ROLE_PROGRAM : *next;
+	const enum role next = c->roles[word->level];
+	const enum role role = word->first ? ROLE_PROGRAM : next;
+	const size_t assigned = assigned_len(word->text);
+	const char *text = word->text + (assigned > 0 ? assigned + 1 : 0);
 	int r;
 
-	if (role == ROLE_PROGRAM || role == ROLE_OPERAND) {
-		*next = role;
-		r = note_program(c, word, next, err);
-	} else if (role != ROLE_ARGUMENT && word->text[0] == '-' && word->text[1]) {
-		*next = role == ROLE_DIR || role == ROLE_CODE ? role : role_after(word->text, role);
+	if (word->is_target)
+		return note_argument(c, word, err);
+	if (word->is_split && assigned == 0)
+		return read_split(c, word, role, err);
+	if (role > ROLE_OPERAND && role != ROLE_NAME && word->text[0] == '-' && word->text[1]) {
+		c->roles[word->level] = role_after(word->text, role);
 		return KODA_OK;
-	} else if (role == ROLE_DIR) {
-		*next = ROLE_ARGUMENT;
-		return change_dir(c, word->text, err);
-	} else if (role == ROLE_CODE) {
-		*next = ROLE_ARGUMENT;
-		return read_text(c, word, true, err);
-	} else if (role == ROLE_ARGUMENT) {
-		r = note_argument(c, word, err);
-	} else {
-		*next = ROLE_ARGUMENT;
-		r = note_word(c, word, word->text, c->is_code, err);
 	}
-	return r == KODA_OK && word->is_text ? read_text(c, word, false, err) : r;
+	r = note_by_role(c, word, role, err);
+	return r == KODA_OK && word->is_text && role != ROLE_CODE
+		       ? read_text(c, text, word->level + 1, false, err)
+		       : r;
 }
 
 int koda_git_command_note(struct koda_git_trail *trail, const char *command, const char *top,
 			  struct koda_error *err)
 {
-	struct command c = { .trail = trail,
+	struct command c = { .places = { .trail = trail },
 			     .shell = { .see = see, .value = find_value, .room = VALUES_MAX },
 			     .is_alias = command[0] == '!',
 			     .is_code = true,
 			     .paths_left = PATHS_MAX,
 			     .words_left = WORDS_MAX };
-	int r = koda_strv_add(&c.dirs, top, err);
+	int r = koda_strv_add(&c.places.dirs, top, err);
 
 	c.shell.ctx = &c;
 	command += c.is_alias;
 	/* Some programs are run without a shell, so that blanks are part of the path. */
 	if (r == KODA_OK && strchr(command, '/') && strpbrk(command, " \t"))
-		r = note_in(&c, command, top, false, err);
+		r = koda_git_places_note(&c.places, command, false, err);
 	if (r == KODA_OK)
 		r = koda_git_shell_split(&c.shell, command, 0, err);
 	for (size_t i = 0; i < c.count; i++) {
 		free(c.variables[i].name);
 		free(c.variables[i].value);
 	}
-	koda_strv_clear(&c.dirs);
+	koda_strv_clear(&c.places.dirs);
 	return r;
 }

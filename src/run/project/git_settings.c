@@ -10,6 +10,9 @@
 #include "run/project/git_shell.h"
 #include "run/project/survey_budget.h"
 
+/* Begins the address of a repository that a command leads to. */
+#define EXT "ext::"
+
 struct chain {
 	struct koda_git_settings *settings;
 	struct koda_git_reader *reader;
@@ -119,6 +122,15 @@ static bool is_command(const struct koda_git_setting *setting)
 	return false;
 }
 
+/* The address of a remote repository may be a command. */
+static bool is_ext_url(const struct koda_git_setting *setting)
+{
+	return strncmp(setting->value, EXT, strlen(EXT)) == 0 &&
+	       (koda_git_config_key_is(setting, "remote", "url") ||
+		koda_git_config_key_is(setting, "remote", "pushurl") ||
+		koda_git_config_key_is(setting, "submodule", "url"));
+}
+
 static int fail_too_many(const struct chain *chain, struct koda_error *err)
 {
 	return koda_fail_at(err, KODA_E_LIMIT, 0, chain->first,
@@ -172,7 +184,9 @@ static int add_command(const struct chain *chain, const struct koda_git_setting 
 	const char *value = setting->value;
 	bool is_alias = strcmp(setting->section, "alias") == 0;
 
-	if (is_alias ? value[0] != '!' : !is_command(setting))
+	if (is_ext_url(setting))
+		value += strlen(EXT);
+	else if (is_alias ? value[0] != '!' : !is_command(setting))
 		return KODA_OK;
 	value += !is_alias && value[0] == '!';
 	/* A single word without a slash is searched for in PATH. */

@@ -25,6 +25,7 @@ struct split {
 	bool no_memory;
 	bool is_pattern;
 	bool is_text;
+	bool is_split;
 	bool first;
 	bool is_target;
 	struct koda_error *err;
@@ -55,7 +56,8 @@ static int end_word(struct split *s)
 					    .first = s->first && !s->is_target,
 					    .is_target = s->is_target,
 					    .is_pattern = s->is_pattern,
-					    .is_text = s->is_text };
+					    .is_text = s->is_text,
+					    .is_split = s->is_split };
 	int r;
 
 	if (s->no_memory)
@@ -72,6 +74,7 @@ static int end_word(struct split *s)
 	s->is_target = false;
 	s->is_pattern = false;
 	s->is_text = false;
+	s->is_split = false;
 	return r;
 }
 
@@ -131,7 +134,7 @@ static int read_output(struct split *s, const char *start, bool backtick)
 	return split_inner(s, start, end);
 }
 
-static void add_value(struct split *s, struct koda_span name)
+static void add_value(struct split *s, struct koda_span name, bool quoted)
 {
 	const char *value = s->shell->value(s->shell->ctx, name);
 	size_t len = value ? strlen(value) : 0;
@@ -141,6 +144,7 @@ static void add_value(struct split *s, struct koda_span name)
 		return;
 	}
 	s->shell->room -= len;
+	s->is_split = s->is_split || (!quoted && strpbrk(value, BLANKS));
 	add(s, value, len);
 }
 
@@ -156,7 +160,7 @@ static size_t name_len(const char *at)
 }
 
 /* Reads "${NAME}", "${NAME:-word}" and others. The word may be what the shell takes. */
-static int read_braces(struct split *s)
+static int read_braces(struct split *s, bool quoted)
 {
 	const char *name = s->at + 2;
 	size_t len = name_len(name);
@@ -166,7 +170,7 @@ static int read_braces(struct split *s)
 
 	s->at = *end ? end + 1 : end;
 	if (len > 0 && word == end) {
-		add_value(s, (struct koda_span){ name, len });
+		add_value(s, (struct koda_span){ name, len }, quoted);
 		return KODA_OK;
 	}
 	add_char(s, KODA_GIT_SHELL_VALUE);
@@ -202,10 +206,10 @@ static int read_dollar(struct split *s, bool quoted)
 		return read_output(s, s->at + 2, false);
 	/* At the last level braces are not searched for their ends. */
 	if (*next == '{' && s->level + 1 < KODA_GIT_SHELL_LEVELS)
-		return read_braces(s);
+		return read_braces(s, quoted);
 	if (len > 0) {
 		s->at = next + len;
-		add_value(s, (struct koda_span){ next, len });
+		add_value(s, (struct koda_span){ next, len }, quoted);
 	} else if (*next && strchr("@*#?$!-{", *next)) {
 		s->at = next + 1;
 		add_char(s, KODA_GIT_SHELL_VALUE);

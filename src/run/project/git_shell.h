@@ -29,6 +29,7 @@ struct koda_git_shell_word {
 	bool is_target;     /* of "<" or ">" */
 	bool is_pattern;    /* has "*", "?", "[" or "{" outside of quotes */
 	bool is_text;       /* has blanks or operators in quotes, so it may be a command itself */
+	bool is_split;      /* a value has blanks, at which a shell splits the word */
 };
 
 struct koda_git_shell {
