@@ -67,8 +67,6 @@ static int scan(struct koda_site *site, const struct koda_policy *policy,
 	}
 	if (r == KODA_OK)
 		r = koda_git_related_follow(found, err);
-	if (r == KODA_OK && found->kept)
-		r = koda_git_submodules_note(found->kept, found->budget, err);
 	return r < 0 ? r : koda_git_close_many(site, err);
 }
 
@@ -144,6 +142,9 @@ static int survey(struct koda_site *site, const struct koda_sandbox *sandbox,
 
 	if (r == KODA_OK)
 		r = koda_survey_names(site, policy, err);
+	/* T-92. Work trees outside of the project are known by now. */
+	if (r == KODA_OK && found.kept)
+		r = koda_git_submodules_note(found.kept, found.budget, err);
 	/* T-17. Directories that are closed to us are hidden, because a command that runs at the
 	 * same time could open them. With brokered connect() that is not needed. */
 	if (r == KODA_OK)

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "run/project/git_index.h"
 
+#include <koda/error.h>
 #include <string.h>
 
 static int see(void *ctx, struct koda_span path)
@@ -21,16 +22,27 @@ static int see(void *ctx, struct koda_span path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const size_t lens[] = { KODA_GIT_INDEX_SHA1, KODA_GIT_INDEX_SHA256 };
 	struct koda_span bytes = { (const char *)data, size };
 
-	for (size_t i = 0; i < 2; i++) {
-		char shared[KODA_GIT_INDEX_SHARED] = "x";
+	for (unsigned int i = 0; i < 8; i++) {
+		struct koda_git_index index = { .hash_len = i & 1 ? KODA_GIT_INDEX_SHA256
+								  : KODA_GIT_INDEX_SHA1,
+						.is_shared = i & 2,
+						.see_all = i & 4 };
 		size_t left = size; /* an entry has more bytes than one */
+		int r = koda_git_index_walk(&index, bytes, see, &left);
 
-		CHECK(koda_git_index_walk(bytes, lens[i], see, &left, shared) == 0);
-		CHECK(shared[0] == '\0' || strlen(shared) == strlen("sharedindex.") + 2 * lens[i]);
-		CHECK(!strchr(shared, '/'));
+		CHECK(r == KODA_OK || r == KODA_E_INVALID);
+		if (r < 0)
+			continue;
+		CHECK(index.shared[0] == '\0' ||
+		      strlen(index.shared) == strlen("sharedindex.") + 2 * index.hash_len);
+		CHECK(!strchr(index.shared, '/') && !(index.is_shared && index.shared[0]));
+		CHECK(!index.has_unnamed || index.shared[0]);
+		/* Nothing can be added to an index, and nothing is missing in it. */
+		bytes.len--;
+		CHECK(koda_git_index_walk(&index, bytes, see, &left) == KODA_E_INVALID);
+		bytes.len++;
 	}
 	return 0;
 }

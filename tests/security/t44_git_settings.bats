@@ -229,6 +229,40 @@ safe_from() {
 	[[ -e $ran ]]
 }
 
+# computed VALUE PROGRAM: the setting names it by a path that a shell computes.
+computed() {
+	git config core.fsmonitor "$1"
+	rm -rf "$2"
+	mkdir -p "$(dirname "$2")"
+	printf '#!/bin/sh\nexit 1\n' >"$2"
+	chmod 755 "$2"
+	safe_from "rm -f '$2'; plant '$2' \"\$1\""
+}
+
+@test "programs by a path that a shell computes" {
+	computed '"$PWD"/work/monitor' work/monitor
+	computed '"`pwd`"/work/monitor' work/monitor
+	computed '"$(git rev-parse --show-toplevel)"/work/monitor' work/monitor
+	computed 'cd work && ./monitor' work/monitor
+	computed 'F=work/monitor; sh $F' work/monitor
+	computed 'F=monitor; cd work; sh "$F"' work/monitor
+	computed 'work\/monitor' work/monitor
+	computed 'env A=1 work/monitor' work/monitor
+	computed "sh -c 'cd work && exec ./monitor'" work/monitor
+	computed 'PATH=work:$PATH own-monitor' work/own-monitor
+	computed 'sh "$GIT_DIR"/own 2>/dev/null || sh .git/own' .git/own
+}
+
+# bats test_tags=clause:missing_names
+@test "programs by a path that a shell computes, which do not exist" {
+	git config core.fsmonitor 'cd work && ./monitor'
+	safe_from 'plant work/monitor "$1"'
+	git config core.fsmonitor '"$(git rev-parse --show-toplevel)"/work/other'
+	safe_from 'plant work/other "$1"'
+	git config core.fsmonitor 'sh work/script'
+	safe_from 'plant work/script "$1"'
+}
+
 # names_file PATH: the refusal starts with the path, of which a long one may lack its end.
 names_file() {
 	local shown=${output#koda-sandbox: }
@@ -277,8 +311,10 @@ names_file() {
 	git config core.hooksPath /dev/null
 	git config core.fsmonitor true
 	git config core.editor vi
+	git config core.pager '"$XDG_CONFIG_HOME"/work/pager'
+	git config alias.top '!cd "$(git rev-parse --show-toplevel)" && git status'
 	git config include.path /no/such/file
-	run_box sh -c 'echo x >/dev/null && touch work/new vi true'
+	run_box sh -c 'echo x >/dev/null && touch work/new work/pager vi true'
 	[[ -e $project/work/new && -e $project/vi ]]
 }
 

@@ -256,7 +256,7 @@ open(".git/index", "wb").write(d + hashlib.sha1(d).digest())'
 	printf -v script "$patch_index" 'd[36:40] = (0o160755).to_bytes(4, "big")'
 	leaving "$linked
 python3 -c '$script'"
-	left_is gitlink evil/.git
+	left_is gitlink .git
 	git_obeys .
 }
 

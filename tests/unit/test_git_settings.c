@@ -145,6 +145,8 @@ static void what_git_runs_is_protected_whatever_names_it(void **state)
 		{ "[remote \"x\"]\nuploadpack = ./file", true },
 		{ "[remote \"x\"]\nreceivepack = ./file", true },
 		{ "[remote \"x\"]\nurl = ./file", false },
+		{ "[remote \"x\"]\nurl = ext::./file %S", true },
+		{ "[remote \"x\"]\npushUrl = ext::sh file", true },
 		{ "[uploadpack]\npackObjectsHook = ./file", true },
 		{ "[gc]\nrecentObjectsHook = ./file", true },
 		{ "[tar \"x\"]\ncommand = ./file", true },

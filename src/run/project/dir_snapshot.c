@@ -113,6 +113,11 @@ bool koda_dir_snapshot_is_unchanged(const struct koda_dir_snapshot *snapshot, si
 	       dir->sec + COARSE_SECS < snapshot->since.tv_sec;
 }
 
+bool koda_dir_snapshot_is_since(const struct koda_dir_snapshot *snapshot, struct timespec time)
+{
+	return time.tv_sec + COARSE_SECS >= snapshot->since.tv_sec;
+}
+
 size_t koda_dir_snapshot_fullest(const struct koda_dir_snapshot *snapshot, size_t top)
 {
 	/* A directory comes after its parent, so each count is complete when it is added to the
@@ -144,6 +149,11 @@ uint64_t koda_dir_snapshot_git_id(const struct stat *git)
 void koda_dir_snapshot_clear(struct koda_dir_snapshot *snapshot)
 {
 	free(snapshot->dirs);
+	for (size_t i = 0; i < snapshot->tree_count; i++) {
+		free(snapshot->trees[i].top);
+		free(snapshot->trees[i].git_dir);
+	}
+	free(snapshot->trees);
 	koda_buf_clear(&snapshot->names);
 	koda_set_clear(&snapshot->gitlinks);
 	*snapshot = (struct koda_dir_snapshot)KODA_DIR_SNAPSHOT_INIT;

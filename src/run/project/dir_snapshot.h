@@ -39,6 +39,14 @@ struct koda_dir_snapshot_dir {
 
 #define KODA_DIR_SNAPSHOT_TOP UINT32_MAX
 
+/* A work tree that is not found by a .git in a directory of the snapshot: one above the project, or
+ * one that the configuration of a git directory names. */
+struct koda_dir_snapshot_tree {
+	char *top;     /* owned; links resolved */
+	char *git_dir; /* owned */
+	bool writable; /* a command may write the index */
+};
+
 struct koda_dir_snapshot {
 	struct timespec since;              /* when the scan began */
 	unsigned int depth;                 /* of the scan */
@@ -46,7 +54,9 @@ struct koda_dir_snapshot {
 	size_t count;
 	size_t cap;
 	struct koda_buf names;
-	struct koda_set gitlinks; /* paths of gitlinks in indexes (git_submodules.h) */
+	struct koda_set gitlinks;             /* paths of gitlinks in indexes (git_submodules.h) */
+	struct koda_dir_snapshot_tree *trees; /* owned (git_elsewhere.h) */
+	size_t tree_count;
 };
 
 #define KODA_DIR_SNAPSHOT_INIT                                                                     \
@@ -69,6 +79,8 @@ void koda_dir_snapshot_note(struct koda_dir_snapshot *snapshot, size_t i, const 
 /* Tells whether no name was created or removed in number i since; st is its stat() now. */
 bool koda_dir_snapshot_is_unchanged(const struct koda_dir_snapshot *snapshot, size_t i,
 				    const struct stat *st);
+/* Tells whether a file's st_ctime may be later than the start of the scan. */
+bool koda_dir_snapshot_is_since(const struct koda_dir_snapshot *snapshot, struct timespec time);
 /* Returns a number that changes if a .git is replaced, or a .git file is written to. */
 uint64_t koda_dir_snapshot_git_id(const struct stat *git);
 void koda_dir_snapshot_clear(struct koda_dir_snapshot *snapshot);

@@ -8,6 +8,8 @@
 #include "base/path.h"
 #include "policy/floor.h"
 #include "run/project/git_close.h"
+#include "run/project/git_command.h"
+#include "run/project/git_elsewhere.h"
 #include "run/project/git_file.h"
 #include "run/project/git_settings.h"
 #include "run/project/git_trail.h"
@@ -47,8 +49,8 @@ static int apply(struct reach *reach, const struct koda_git_settings *settings, 
 		}
 	}
 	for (size_t i = 0; i < settings->commands.count && r == KODA_OK; i++)
-		r = koda_git_trail_command(&reach->trail, koda_set_get(&settings->commands, i).ptr,
-					   top, err);
+		r = koda_git_command_note(&reach->trail, koda_set_get(&settings->commands, i).ptr,
+					  top, err);
 	return r;
 }
 
@@ -123,6 +125,26 @@ static int apply_to_tops(struct reach *reach, const struct koda_git_settings *se
 	return r < 0 ? r : apply_to_worktrees(reach, settings, git_dir, err);
 }
 
+/* Notes the work tree of a git directory, if it is not found by its .git in the project. */
+static int note_tree(struct reach *reach, const struct koda_git_settings *settings,
+		     const char *git_dir, struct koda_error *err)
+{
+	const struct koda_policy *policy = reach->trail.policy;
+	size_t len = koda_worktree_top_len(git_dir);
+	koda_auto_free char *top = NULL;
+	int r = KODA_OK;
+
+	if (reach->site->dirs.count == 0)
+		return KODA_OK;
+	if (settings->worktree)
+		r = koda_git_settings_path(settings->worktree, git_dir, NULL, &top, err);
+	else if (len > 0)
+		return koda_git_elsewhere_add_around(reach->site, policy, git_dir, len, err);
+	else if (strstr(git_dir, WORKTREES))
+		r = koda_worktree_linked(git_dir, &top, err);
+	return r < 0 || !top ? r : koda_git_elsewhere_add(reach->site, policy, top, git_dir, err);
+}
+
 /* looks: KODA_SITE_GIT_* bits, if it was examined before. */
 static int note_repository(struct reach *reach, const char *git_dir, unsigned int looks,
 			   struct koda_error *err)
@@ -149,6 +171,8 @@ static int note_repository(struct reach *reach, const char *git_dir, unsigned in
 	}
 	if (r == KODA_OK && !(looks & KODA_SITE_GIT_OWN_HOOKS))
 		r = koda_git_trail_hook_links(&reach->trail, hooks, err);
+	if (r == KODA_OK)
+		r = note_tree(reach, &settings, git_dir, err);
 	if (r < 0 ||
 	    !(koda_git_settings_has_any(&settings) || koda_git_settings_has_any(&reach->own)))
 		return r;
@@ -183,6 +207,9 @@ static int note_around(struct reach *reach, struct koda_error *err)
 		/* The path of the target tells nothing about the work tree. */
 		if (r == KODA_OK && !S_ISDIR(st.st_mode))
 			r = apply(reach, &reach->own, dir, err);
+		if (r == KODA_OK && !S_ISDIR(st.st_mode))
+			r = koda_git_elsewhere_add(reach->site, reach->trail.policy, dir, git_dir,
+						   err);
 	}
 	return r;
 }

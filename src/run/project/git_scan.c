@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "run/project/git_dir.h"
 #include "run/project/git_scan_queue.h"
-#include "run/project/git_submodules.h"
 #include "run/project/inode_search.h"
 #include "run/project/policy_links.h"
 #include "run/project/site.h"

@@ -7,7 +7,11 @@
 #include "policy/policy.h"
 #include "run/project/git_config.h"
 #include "run/project/git_pointer.h"
+#include "run/project/git_shell.h"
 #include "run/project/survey_budget.h"
+
+/* Begins the address of a repository that a command leads to. */
+#define EXT "ext::"
 
 struct chain {
 	struct koda_git_settings *settings;
@@ -118,6 +122,15 @@ static bool is_command(const struct koda_git_setting *setting)
 	return false;
 }
 
+/* The address of a remote repository may be a command. */
+static bool is_ext_url(const struct koda_git_setting *setting)
+{
+	return strncmp(setting->value, EXT, strlen(EXT)) == 0 &&
+	       (koda_git_config_key_is(setting, "remote", "url") ||
+		koda_git_config_key_is(setting, "remote", "pushurl") ||
+		koda_git_config_key_is(setting, "submodule", "url"));
+}
+
 static int fail_too_many(const struct chain *chain, struct koda_error *err)
 {
 	return koda_fail_at(err, KODA_E_LIMIT, 0, chain->first,
@@ -144,6 +157,26 @@ static int add(const struct chain *chain, struct koda_set *set, const char *valu
 	return r;
 }
 
+/* Tells whether a word of an alias runs a script. */
+static bool runs_script(const char *value)
+{
+	char word[16];
+
+	while (*value) {
+		size_t len = strcspn(value, " \t\n;&|()\"'`!");
+
+		if (len > 0 && len < sizeof(word)) {
+			memcpy(word, value, len);
+			word[len] = '\0';
+			if (koda_git_shell_kind_of(word) >= KODA_GIT_SHELL_SHELL &&
+			    koda_git_shell_kind_of(word) != KODA_GIT_SHELL_CD)
+				return true;
+		}
+		value += len + (value[len] != '\0');
+	}
+	return false;
+}
+
 /* A "!" means a shell command. Only aliases keep it: without it an alias is a command of git. */
 static int add_command(const struct chain *chain, const struct koda_git_setting *setting,
 		       struct koda_error *err)
@@ -151,11 +184,13 @@ static int add_command(const struct chain *chain, const struct koda_git_setting 
 	const char *value = setting->value;
 	bool is_alias = strcmp(setting->section, "alias") == 0;
 
-	if (is_alias ? value[0] != '!' : !is_command(setting))
+	if (is_ext_url(setting))
+		value += strlen(EXT);
+	else if (is_alias ? value[0] != '!' : !is_command(setting))
 		return KODA_OK;
 	value += !is_alias && value[0] == '!';
 	/* A single word without a slash is searched for in PATH. */
-	return strpbrk(value, is_alias ? "/." : "/. \t")
+	return strpbrk(value, is_alias ? "/." : "/. \t") || (is_alias && runs_script(value))
 		       ? add(chain, &chain->settings->commands, value, err)
 		       : KODA_OK;
 }

@@ -70,13 +70,29 @@ static int add_subdirs(struct queue *queue, int fd, const char *path, struct kod
 	return r;
 }
 
-/* full: the absolute path. */
-static int check_dir(struct koda_git_submodules *links, int worktree, const char *path,
-		     const char *full, struct queue *queue)
+/* Adds the repository in a directory, if it has one. */
+static int check_git(struct koda_git_submodules *links, int fd, const char *full, bool only_new)
 {
-	koda_auto_fd int fd = -1;
+	bool known = false;
 	struct stat git;
 	int r = KODA_OK;
+
+	if (fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !koda_git_dir_is_dot_git(fd, &git))
+		return KODA_OK;
+	if (only_new)
+		r = koda_git_known_has(&links->known, fd, full, &git, &known, links->err);
+	return r < 0 || known ? r
+			      : koda_left_behind_add(links->left, full, ".git", KODA_LEFT_GITLINK,
+						     links->err);
+}
+
+/* full: the absolute path. */
+static int check_dir(struct koda_git_submodules *links, int worktree, const char *path,
+		     const char *full, bool only_new, struct queue *queue)
+{
+	koda_auto_fd int fd = -1;
+	int r;
 
 	if (links->dirs == KODA_GIT_SUBMODULES_DIRS || koda_clock_now() >= links->deadline_ns)
 		return KODA_E_LIMIT;
@@ -88,14 +104,12 @@ static int check_dir(struct koda_git_submodules *links, int worktree, const char
 					    links->err);
 	if (fd < 0)
 		return KODA_OK;
-	if (fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    koda_git_dir_is_dot_git(fd, &git))
-		r = koda_left_behind_add(links->left, full, ".git", KODA_LEFT_GITLINK, links->err);
+	r = check_git(links, fd, full, only_new);
 	return r < 0 ? r : add_subdirs(queue, fd, path, links->err);
 }
 
 int koda_git_sparse_check(struct koda_git_submodules *links, int worktree, const char *top,
-			  struct koda_span path)
+			  struct koda_span path, bool only_new)
 {
 	struct queue queue = { .paths = KODA_STRV_INIT };
 	int r;
@@ -108,7 +122,8 @@ int koda_git_sparse_check(struct koda_git_submodules *links, int worktree, const
 
 		r = koda_path_join(top, queue.paths.items[i], &full, links->err);
 		if (r == KODA_OK)
-			r = check_dir(links, worktree, queue.paths.items[i], full, &queue);
+			r = check_dir(links, worktree, queue.paths.items[i], full, only_new,
+				      &queue);
 	}
 	koda_strv_clear(&queue.paths);
 	return r;

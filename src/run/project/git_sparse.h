@@ -8,10 +8,11 @@
 
 #include "run/project/git_submodules.h"
 
-/* Adds every repository below a sparse directory. worktree is open, and top its path. Tree objects
- * may be packed and are not read, so any repository there counts as a gitlink. Usually the
- * directory does not exist. Fails: LIMIT (too many directories, or the deadline), NOMEM. */
+/* Adds every repository below a sparse directory; with only_new, those that the snapshot does not
+ * have. worktree is open, and top its path. Tree objects may be packed and are not read, so any
+ * repository there counts as a gitlink. Usually the directory does not exist. Fails: LIMIT (too
+ * many directories, or the deadline), NOMEM. */
 KODA_CHECK int koda_git_sparse_check(struct koda_git_submodules *links, int worktree,
-				     const char *top, struct koda_span path);
+				     const char *top, struct koda_span path, bool only_new);
 
 #endif

@@ -6,12 +6,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "run/project/git_dir.h"
 #include "run/project/git_file.h"
-#include "run/project/git_index.h"
+#include "run/project/git_index_file.h"
 #include "run/project/git_sparse.h"
-#include "run/project/inode_search.h"
 #include "run/project/worktree.h"
 
 #include <errno.h>
@@ -22,120 +20,49 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Some file systems keep times in steps of two seconds. */
-#define COARSE_SECS 2
-
-/* How many entries of a git directory are read in search of a shared index. */
-#define ENTRIES_MAX ((size_t)4096)
-
 /* One repository. */
 struct repository {
 	struct koda_git_submodules *links;
 	const char *worktree;
-	unsigned int level; /* depth of the work tree below the start of the scan */
-	int fd;             /* of the work tree */
+	const char *git_dir; /* what is reported if the index cannot be read */
+	int fd;              /* of the work tree */
+	bool linked;         /* the index has led to all of it since the start */
+	bool around;         /* parts of the work tree lie where no command writes */
 };
-
-struct dir_id {
-	uint64_t dev;
-	uint64_t ino;
-};
-
-static struct koda_span id_of(const struct dir_id *id)
-{
-	return (struct koda_span){ (const char *)id, sizeof(*id) };
-}
-
-static int index_dirs(struct koda_git_submodules *links)
-{
-	for (size_t i = links->ids.count; i < links->snapshot->count; i++) {
-		/* Directories that could not be opened have their inode in the snapshot too. */
-		struct dir_id id = { links->snapshot->dirs[i].dev, links->snapshot->dirs[i].ino };
-
-		if (id.ino == 0)
-			id = (struct dir_id){ UINT64_MAX, i };
-		/* A directory that two mounts show counts once. */
-		if (koda_set_find(&links->ids, id_of(&id)) != KODA_SET_NONE)
-			id = (struct dir_id){ UINT64_MAX - 1, i };
-		if (koda_set_add(&links->ids, id_of(&id), NULL) < 0)
-			return koda_fail_nomem(links->err);
-	}
-	return KODA_OK;
-}
-
-static bool is_since(const struct koda_dir_snapshot *snapshot, struct timespec time)
-{
-	return time.tv_sec + COARSE_SECS >= snapshot->since.tv_sec;
-}
-
-static unsigned int components(const char *path)
-{
-	unsigned int count = *path != '\0';
-
-	for (; *path; path++)
-		count += *path == '/' && path[1] != '/' && path[1] != '\0';
-	return count;
-}
-
-/* Tells whether a .git was created since the start, in a directory deeper than the scan went.
- * st_ctime of a directory changes with every use, and stx_btime is not always known. */
-static bool is_made_since(const struct koda_dir_snapshot *snapshot, int dir, const struct stat *git)
-{
-	struct statx more;
-
-	if (!is_since(snapshot, git->st_ctim))
-		return false;
-	if (!S_ISDIR(git->st_mode) ||
-	    statx(dir, ".git", AT_SYMLINK_NOFOLLOW, STATX_BTIME, &more) < 0 ||
-	    !(more.stx_mask & STATX_BTIME))
-		return true;
-	return is_since(snapshot, (struct timespec){ .tv_sec = more.stx_btime.tv_sec });
-}
-
-/* Tells whether this .git was in this directory when the command started. */
-static int is_known(struct koda_git_submodules *links, int dir, unsigned int level,
-		    const struct stat *git, bool *ret_known)
-{
-	const struct koda_dir_snapshot *snapshot = links->snapshot;
-	struct dir_id id;
-	struct stat st;
-	size_t i;
-	int r = index_dirs(links);
-
-	*ret_known = false;
-	if (r < 0 || fstat(dir, &st) < 0)
-		return r;
-	id = (struct dir_id){ st.st_dev, st.st_ino };
-	i = koda_set_find(&links->ids, id_of(&id));
-	if (i != KODA_SET_NONE)
-		*ret_known = snapshot->dirs[i].flags & KODA_DIR_SNAPSHOT_GIT &&
-			     snapshot->dirs[i].git_id == koda_dir_snapshot_git_id(git);
-	else if (level > snapshot->depth)
-		*ret_known = !is_made_since(snapshot, dir, git);
-	return KODA_OK;
-}
 
 static int add_unread(const struct repository *repository)
 {
 	if (repository->links->found)
 		return KODA_OK;
-	return koda_left_behind_add(repository->links->left, repository->worktree, ".git",
+	return koda_left_behind_add(repository->links->left, repository->git_dir, NULL,
 				    KODA_LEFT_GITLINK, repository->links->err);
 }
 
-static bool was_linked(const struct koda_git_submodules *links, const char *dir)
+static bool was_linked(const struct repository *repository, const char *dir)
 {
-	return koda_set_find(&links->snapshot->gitlinks, koda_span_of(dir)) != KODA_SET_NONE;
+	return repository->linked || koda_set_find(&repository->links->known.snapshot->gitlinks,
+						   koda_span_of(dir)) != KODA_SET_NONE;
 }
 
-/* Adds dir if the index has led to the repository in it only since the start. */
-static int check_link(const struct repository *repository, struct koda_span path, const char *dir)
+/* Opens the directory of a gitlink. Git does not enter one behind a link, but other tools may, so
+ * its target counts. */
+static int open_link(const struct repository *repository, const char *path)
 {
-	struct koda_git_submodules *links = repository->links;
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 					   RESOLVE_NO_MAGICLINKS };
-	const unsigned int level = repository->level + components(path.ptr);
+	int fd = (int)syscall(SYS_openat2, repository->fd, path, &how, sizeof(how));
+
+	if (fd >= 0 || errno != ELOOP)
+		return fd;
+	how.resolve = RESOLVE_NO_MAGICLINKS;
+	return (int)syscall(SYS_openat2, repository->fd, path, &how, sizeof(how));
+}
+
+/* Adds dir if the index has led to the repository in it only since the start. */
+static int check_link(const struct repository *repository, const char *path, const char *dir)
+{
+	struct koda_git_submodules *links = repository->links;
 	koda_auto_fd int fd = -1;
 	bool known = false;
 	struct stat git;
@@ -144,19 +71,57 @@ static int check_link(const struct repository *repository, struct koda_span path
 	if (links->dirs == KODA_GIT_SUBMODULES_DIRS || koda_clock_now() >= links->deadline_ns)
 		return KODA_E_LIMIT;
 	links->dirs++;
-	fd = (int)syscall(SYS_openat2, repository->fd, path.ptr, &how, sizeof(how));
+	fd = open_link(repository, path);
 	if (fd < 0 || fstatat(fd, ".git", &git, AT_SYMLINK_NOFOLLOW) < 0)
-		/* A closed directory may be open when git runs. */
-		return errno != EACCES || was_linked(links, dir)
+		/* What cannot be examined here, such as a closed directory, may be open when git
+		 * runs. */
+		return errno == ENOENT || errno == ENOTDIR || was_linked(repository, dir)
 			       ? KODA_OK
 			       : koda_left_behind_add(links->left, dir, ".git", KODA_LEFT_GITLINK,
 						      links->err);
 	if (!koda_git_dir_is_dot_git(fd, &git))
 		return KODA_OK;
-	r = is_known(links, fd, level, &git, &known);
-	if (r < 0 || (known && was_linked(links, dir)))
+	r = koda_git_known_has(&links->known, fd, dir, &git, &known, links->err);
+	if (r < 0 || (known && was_linked(repository, dir)))
 		return r;
 	return koda_left_behind_add(links->left, dir, ".git", KODA_LEFT_GITLINK, links->err);
+}
+
+/* Checks what lies in the project of a sparse directory, which may lie around it. */
+static int check_sparse(const struct repository *repository, struct koda_span path)
+{
+	struct koda_git_submodules *links = repository->links;
+	const struct koda_strv *tops = &links->known.tops;
+	koda_auto_free char *full = NULL;
+	int r = koda_path_join(repository->worktree, path.ptr, &full, links->err);
+
+	if (r < 0)
+		return r;
+	full[strlen(full) - 1] = '\0';
+	if (!repository->around || koda_git_known_top(&links->known, full))
+		return koda_git_sparse_check(links, repository->fd, repository->worktree, path,
+					     repository->linked);
+	for (size_t i = 0; i < tops->len && r == KODA_OK; i++) {
+		const char *below = tops->items[i] + strlen(repository->worktree) + 1;
+
+		if (koda_path_covers(koda_span_of(full), koda_span_of(tops->items[i])))
+			r = koda_git_sparse_check(links, repository->fd, repository->worktree,
+						  koda_span_of(below), repository->linked);
+	}
+	return r;
+}
+
+/* Adds a gitlink to those of a survey. */
+static int note_link(struct koda_git_submodules *links, const char *dir)
+{
+	int r = koda_survey_budget_take_entries(links->budget, 1, dir, links->err);
+
+	if (r == KODA_OK)
+		r = koda_survey_budget_take_bytes(links->budget, strlen(dir), dir, links->err);
+	if (r < 0)
+		return r;
+	r = koda_set_add(links->found, koda_span_of(dir), NULL);
+	return r < 0 ? koda_fail_room(links->err, r, "the list of submodules") : KODA_OK;
 }
 
 static int see(void *ctx, struct koda_span path)
@@ -166,90 +131,25 @@ static int see(void *ctx, struct koda_span path)
 	koda_auto_free char *dir = NULL;
 	int r;
 
-	if (path.len == 0)
-		return add_unread(repository);
 	if (path.ptr[path.len - 1] == '/')
-		return links->found ? KODA_OK
-				    : koda_git_sparse_check(links, repository->fd,
-							    repository->worktree, path);
+		return links->found ? KODA_OK : check_sparse(repository, path);
 	r = koda_path_join(repository->worktree, path.ptr, &dir, links->err);
 	if (r < 0)
 		return r;
-	if (!links->found)
-		return check_link(repository, path, dir);
-	r = koda_survey_budget_take_entries(links->budget, 1, dir, links->err);
-	if (r == KODA_OK)
-		r = koda_survey_budget_take_bytes(links->budget, strlen(dir), dir, links->err);
-	if (r < 0)
-		return r;
-	r = koda_set_add(links->found, koda_span_of(dir), NULL);
-	return r < 0 ? koda_fail_room(links->err, r, "the list of submodules") : KODA_OK;
-}
-
-/* Reads a file of the git directory; false if it is missing or empty. Links are not followed,
- * because they may lead to hidden files. A file that cannot be read here may be readable for git.
- * */
-static bool read_file(struct koda_git_submodules *links, int git_dir, const char *name,
-		      struct koda_buf *out, bool *ret_unread)
-{
-	koda_auto_fd int held = openat(git_dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	koda_auto_fd int fd = -1;
-
-	*ret_unread = held >= 0 || errno != ENOENT;
-	out->max = KODA_GIT_SUBMODULES_BYTES - links->bytes;
-	if (held < 0 || koda_fd_open_held(held, &fd, NULL) < 0)
-		return false;
-	*ret_unread = koda_fd_read_all(fd, out, NULL) < 0;
-	links->bytes += out->len;
-	return !*ret_unread && out->len > 0;
-}
-
-/* Walks the shared index of a split index. */
-static int walk_shared(struct repository *repository, int git_dir, const char *name,
-		       size_t hash_len)
-{
-	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_GIT_SUBMODULES_BYTES);
-	bool unread = false;
-
-	if (!read_file(repository->links, git_dir, name, &bytes, &unread))
-		return unread ? add_unread(repository) : KODA_OK;
-	return koda_git_index_walk(koda_buf_span(&bytes), hash_len, see, repository, NULL);
-}
-
-/* Walks the index for both hash lengths, instead of reading the configuration; with the wrong one
- * the walk finds nothing. */
-static int walk_index(struct repository *repository, int git_dir)
-{
-	static const size_t lens[] = { KODA_GIT_INDEX_SHA1, KODA_GIT_INDEX_SHA256 };
-	koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(KODA_GIT_SUBMODULES_BYTES);
-	bool unread = false;
-	int r = KODA_OK;
-
-	if (!read_file(repository->links, git_dir, "index", &bytes, &unread))
-		return unread ? add_unread(repository) : KODA_OK;
-	for (size_t i = 0; i < KODA_ARRAY_LEN(lens) && r == KODA_OK; i++) {
-		char shared[KODA_GIT_INDEX_SHARED] = "";
-
-		r = koda_git_index_walk(koda_buf_span(&bytes), lens[i], see, repository, shared);
-		if (r == KODA_OK && shared[0])
-			r = walk_shared(repository, git_dir, shared, lens[i]);
-	}
-	return r;
+	if (repository->around && !koda_git_known_top(&links->known, dir))
+		return KODA_OK;
+	return links->found ? note_link(links, dir) : check_link(repository, path.ptr, dir);
 }
 
 /* Opens the git directory of a work tree; -1 if it is gone or closed. */
-static int open_git_dir(const char *worktree, bool *ret_closed)
+static int open_git_dir(const char *dot_git, bool *ret_closed)
 {
 	koda_auto_strv struct koda_strv passed = KODA_STRV_INIT;
-	koda_auto_free char *dot_git = NULL;
 	koda_auto_free char *dir = NULL;
-	int fd;
-
-	*ret_closed = koda_path_join(worktree, ".git", &dot_git, NULL) < 0;
-	if (*ret_closed)
-		return -1;
 	/* Most are directories; following a pointer costs ten times as much. */
-	fd = open(dot_git, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(dot_git, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	*ret_closed = false;
 	if (fd >= 0)
 		return fd;
 	*ret_closed = koda_git_file_follow(dot_git, &dir, &passed, NULL) < 0;
@@ -260,75 +160,72 @@ static int open_git_dir(const char *worktree, bool *ret_closed)
 	return fd;
 }
 
-/* Tells whether a file has changed. A link counts as changed, because its target may have. */
-static bool is_new_file(const struct koda_dir_snapshot *snapshot, const struct stat *st)
+/* Reads the index in an open git directory. */
+static int check_index(struct repository *repository, int git_dir)
 {
-	return !S_ISREG(st->st_mode) || is_since(snapshot, st->st_ctim);
-}
+	struct koda_git_submodules *links = repository->links;
+	koda_auto_fd int fd =
+		open(repository->worktree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r;
 
-/* Tells whether a shared index has changed. The index itself may be unchanged: git compares its
- * hash only with the last bytes of the shared index. */
-static bool has_new_shared(const struct koda_dir_snapshot *snapshot, int git_dir)
-{
-	koda_auto_fd int fd = openat(git_dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *entry;
-	size_t left = ENTRIES_MAX;
-	bool is_new = false;
-	struct stat st;
-
-	if (!dir)
-		return true;
-	(void)koda_take_fd(&fd);
-	while (!is_new && (entry = koda_inode_search_next(dir))) {
-		is_new = left-- == 0;
-		if (strncmp(entry->d_name, "sharedindex.", strlen("sharedindex.")) == 0)
-			is_new = fstatat(git_dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-				 is_new_file(snapshot, &st);
-	}
-	is_new = is_new || errno != 0;
-	(void)closedir(dir);
-	return is_new;
-}
-
-/* Tells whether the index has changed: though no directory is new, it may lead to one of an earlier
- * command, or to one deeper than the scan. */
-static bool has_new_index(const struct koda_dir_snapshot *snapshot, int git_dir)
-{
-	struct stat st;
-
-	if (fstatat(git_dir, "index", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno != ENOENT;
-	return is_new_file(snapshot, &st) || has_new_shared(snapshot, git_dir);
+	if (fd < 0)
+		return errno == ENOENT ? KODA_OK : add_unread(repository);
+	repository->fd = fd;
+	r = koda_git_index_file_walk(git_dir, &links->bytes, see, repository);
+	if (r == KODA_E_INVALID || (r == KODA_E_LIMIT && !links->found))
+		return add_unread(repository);
+	return r;
 }
 
 int koda_git_submodules_check(struct koda_git_submodules *links, size_t i, bool touched)
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(SIZE_MAX / 2);
 	struct repository repository = { .links = links, .fd = -1 };
-	koda_auto_fd int worktree = -1;
+	koda_auto_free char *dot_git = NULL;
 	koda_auto_fd int git_dir = -1;
 	bool closed = false;
-	int r = koda_dir_snapshot_path(links->snapshot, i, &path, links->err);
+	int r = koda_dir_snapshot_path(links->known.snapshot, i, &path, links->err);
 
+	if (r == KODA_OK)
+		r = koda_path_join(path.ptr, ".git", &dot_git, links->err);
 	if (r < 0)
 		return r;
 	repository.worktree = path.ptr;
-	git_dir = open_git_dir(path.ptr, &closed);
+	repository.git_dir = dot_git;
+	git_dir = open_git_dir(dot_git, &closed);
 	if (git_dir < 0)
 		return closed ? add_unread(&repository) : KODA_OK;
-	if (!touched && !has_new_index(links->snapshot, git_dir))
+	if (!links->found)
+		repository.linked = !koda_git_index_file_is_new(git_dir, links->known.snapshot);
+	return !touched && repository.linked ? KODA_OK : check_index(&repository, git_dir);
+}
+
+int koda_git_submodules_check_tree(struct koda_git_submodules *links,
+				   const struct koda_dir_snapshot_tree *tree, bool touched)
+{
+	struct repository repository = { .links = links,
+					 .worktree = tree->top,
+					 .git_dir = tree->git_dir,
+					 .fd = -1,
+					 .around = true };
+	koda_auto_fd int git_dir = -1;
+	int r;
+
+	if (!touched && !tree->writable)
 		return KODA_OK;
-	worktree = open(path.ptr, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (worktree < 0)
-		return errno == ENOENT ? KODA_OK : add_unread(&repository);
-	for (uint32_t up = links->snapshot->dirs[i].parent; up != KODA_DIR_SNAPSHOT_TOP;
-	     up = links->snapshot->dirs[up].parent)
-		repository.level++;
-	repository.fd = worktree;
-	r = walk_index(&repository, git_dir);
-	/* Beyond the bounds the repository as a whole is reported. */
-	return r == KODA_E_LIMIT && !links->found ? add_unread(&repository) : r;
+	git_dir = open(tree->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* Where no command can open what is closed, it is closed to git too. */
+	if (git_dir < 0)
+		return errno == ENOENT || !tree->writable ? KODA_OK : add_unread(&repository);
+	if (!tree->writable && faccessat(git_dir, "index", R_OK, AT_EACCESS) < 0)
+		return KODA_OK;
+	if (!links->found)
+		repository.linked = !tree->writable ||
+				    !koda_git_index_file_is_new(git_dir, links->known.snapshot);
+	if (!touched && repository.linked)
+		return KODA_OK;
+	r = koda_git_known_list_tops(&links->known, links->err);
+	return r < 0 ? r : check_index(&repository, git_dir);
 }
 
 /* Tells whether the work tree has a .gitmodules, whose submodules may lie deeper than the scan. */
@@ -358,13 +255,26 @@ static bool *find_outer(const struct koda_dir_snapshot *snapshot)
 	return outer;
 }
 
+/* Notes the gitlinks of work trees elsewhere, if a command may change them. */
+static int note_trees(struct koda_git_submodules *links)
+{
+	const struct koda_dir_snapshot *snapshot = links->known.snapshot;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < snapshot->tree_count && r == KODA_OK; i++)
+		if (snapshot->trees[i].writable)
+			r = koda_git_submodules_check_tree(links, &snapshot->trees[i], true);
+	return r;
+}
+
 int koda_git_submodules_note(struct koda_dir_snapshot *snapshot, struct koda_survey_budget *budget,
 			     struct koda_error *err)
 {
 	koda_auto_free bool *outer = find_outer(snapshot);
-	struct koda_git_submodules links = {
-		.snapshot = snapshot, .found = &snapshot->gitlinks, .budget = budget, .err = err
-	};
+	struct koda_git_submodules links = { .known = KODA_GIT_KNOWN_INIT(snapshot),
+					     .found = &snapshot->gitlinks,
+					     .budget = budget,
+					     .err = err };
 	int r = KODA_OK;
 
 	if (!outer)
@@ -378,10 +288,8 @@ int koda_git_submodules_note(struct koda_dir_snapshot *snapshot, struct koda_sur
 		if (r == KODA_OK && outer[i])
 			r = koda_git_submodules_check(&links, i, true);
 	}
+	if (r == KODA_OK)
+		r = note_trees(&links);
+	koda_git_known_clear(&links.known);
 	return r;
-}
-
-void koda_git_submodules_clear(struct koda_git_submodules *links)
-{
-	koda_set_clear(&links->ids);
 }

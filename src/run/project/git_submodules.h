@@ -7,21 +7,20 @@
 #define KODA_RUN_PROJECT_GIT_SUBMODULES_H
 
 #include "base/set.h"
+#include "run/project/git_known.h"
 #include "run/project/left_behind.h"
 
-/* How many bytes and directories all indexes together may cost; beyond that they are reported. */
-#define KODA_GIT_SUBMODULES_BYTES ((size_t)128 << 20)
-#define KODA_GIT_SUBMODULES_DIRS  ((size_t)100000)
+/* How many directories all indexes together may cost; beyond that they are reported. */
+#define KODA_GIT_SUBMODULES_DIRS ((size_t)100000)
 
 struct koda_git_submodules {
-	const struct koda_dir_snapshot *snapshot;
+	struct koda_git_known known;
 	struct koda_set *found;            /* gets gitlinks in a survey; NULL in a check */
 	struct koda_survey_budget *budget; /* of the survey */
 	struct koda_left_behind *left;     /* gets findings in a check; NULL in a survey */
-	struct koda_set ids;  /* inodes of the directories in the snapshot, filled in when needed */
-	uint64_t deadline_ns; /* of a check */
-	size_t bytes;         /* read so far */
-	size_t dirs;          /* opened so far */
+	uint64_t deadline_ns;              /* of a check */
+	size_t bytes;                      /* read so far */
+	size_t dirs;                       /* opened so far */
 	struct koda_error *err;
 };
 
@@ -31,10 +30,15 @@ struct koda_git_submodules {
 KODA_CHECK int koda_git_submodules_note(struct koda_dir_snapshot *snapshot,
 					struct koda_survey_budget *budget, struct koda_error *err);
 
-/* Reads the index of the repository whose work tree is directory i of the snapshot, if the index or
- * a directory of the work tree has changed, and adds the new gitlinks. If the index cannot be read
- * within the bounds, its .git is added. Fails: NOMEM. */
+/* Both read an index, if it or a directory of the work tree (touched) has changed, and add the new
+ * gitlinks. If the index cannot be read, or not within the bounds, the git directory is added.
+ * Fail: NOMEM. */
+
+/* Checks the repository whose work tree is directory i of the snapshot. */
 KODA_CHECK int koda_git_submodules_check(struct koda_git_submodules *links, size_t i, bool touched);
-void koda_git_submodules_clear(struct koda_git_submodules *links);
+/* Checks a work tree that has no .git in the snapshot. */
+KODA_CHECK int koda_git_submodules_check_tree(struct koda_git_submodules *links,
+					      const struct koda_dir_snapshot_tree *tree,
+					      bool touched);
 
 #endif

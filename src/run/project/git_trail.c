@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T-44. Follows hooks and programs to their files. */
+/* T-44. Follows hooks and other files to their targets. */
 #include "run/project/git_trail.h"
 
 #include "base/error.h"
@@ -8,7 +8,6 @@
 #include "policy/floor.h"
 #include "policy/policy.h"
 #include "run/project/git_pointer.h"
-#include "run/project/git_settings.h"
 #include "run/project/inode_search.h"
 #include "run/project/site.h"
 
@@ -18,11 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many names of all repositories, entries of a hook directory, and words of a command are
- * examined. */
+/* How many names of all repositories, and entries of a hook directory, are examined. */
 #define NAMES_MAX ((size_t)8192)
 #define HOOKS_MAX ((size_t)4096)
-#define WORDS_MAX ((size_t)64)
 
 static bool can_be_written(const struct koda_git_trail *trail, struct koda_span path)
 {
@@ -197,87 +194,4 @@ int koda_git_trail_hooks(struct koda_git_trail *trail, const char *path, struct 
 	r = can_be_written(trail, koda_span_of(real)) ? note_above(trail, real, err)
 						      : note_hook_names(trail, real, err);
 	return r < 0 ? r : koda_git_trail_hook_links(trail, real, err);
-}
-
-/* --- programs --- */
-
-/* Adds a word of a command if it is the program, given as a path, or an existing file. */
-static int note_word(struct koda_git_trail *trail, const char *word, bool is_program,
-		     const char *top, struct koda_error *err)
-{
-	static const char *const homes[] = { "$HOME/", "${HOME}/" };
-	koda_auto_free char *path = NULL;
-	struct stat st;
-	int r = take(trail, err);
-
-	for (size_t i = 0; i < KODA_ARRAY_LEN(homes) && r == KODA_OK && !path; i++)
-		if (trail->home && strncmp(word, homes[i], strlen(homes[i])) == 0)
-			r = koda_path_join(trail->home, word + strlen(homes[i]), &path, err);
-	if (r == KODA_OK && !path && (strchr(word, '/') || !is_program))
-		r = koda_git_settings_path(word, top, trail->home, &path, err);
-	if (r < 0 || !path)
-		return r;
-	if ((is_program && strchr(word, '/')) || (stat(path, &st) == 0 && S_ISREG(st.st_mode)))
-		r = koda_git_trail_follow(trail, path, err);
-	return r;
-}
-
-/* Quoted text may be one path with blanks in it. */
-static int note_quoted(struct koda_git_trail *trail, const char *command, const char *top,
-		       struct koda_error *err)
-{
-	koda_auto_free char *text = strdup(command);
-	size_t left = WORDS_MAX;
-	int r = KODA_OK;
-
-	if (!text)
-		return koda_fail_nomem(err);
-	for (char *rest = text, *part; r == KODA_OK && left > 0 && (part = strsep(&rest, "\"'"));)
-		if (strchr(part, '/') && strpbrk(part, " \t")) {
-			left--;
-			r = note_word(trail, part, false, top, err);
-		}
-	return r;
-}
-
-/* Removes quotes: "$HOME"/bin is one word for a shell. */
-static void drop_quotes(char *text)
-{
-	char *out = text;
-
-	for (const char *in = text; *in; in++)
-		if (*in != '"' && *in != '\'')
-			*out++ = *in;
-	*out = '\0';
-}
-
-/* Splits the command like a shell. The first word counts if it is a path; other words count if they
- * are files, such as a script. Words beyond WORDS_MAX do not count. Of an alias, which has words of
- * any kind, only those that look like files count. */
-int koda_git_trail_command(struct koda_git_trail *trail, const char *command, const char *top,
-			   struct koda_error *err)
-{
-	static const char blanks[] = " \t\n!;&|()<>";
-	koda_auto_free char *text = strdup(command);
-	bool first = true;
-	size_t left = WORDS_MAX;
-	int r;
-
-	if (!text)
-		return koda_fail_nomem(err);
-	r = strpbrk(command, "\"'") ? note_quoted(trail, command, top, err) : KODA_OK;
-	drop_quotes(text);
-	for (char *rest = text, *word; r == KODA_OK && (word = strsep(&rest, blanks));) {
-		if (!*word)
-			continue;
-		if (command[0] == '!' && !strpbrk(word, "/.")) {
-			first = false;
-			continue;
-		}
-		if (left-- == 0)
-			break;
-		r = note_word(trail, word, first, top, err);
-		first = false;
-	}
-	return r;
 }

@@ -40,8 +40,5 @@ KODA_CHECK int koda_git_trail_hook_links(struct koda_git_trail *trail, const cha
 /* Adds a hook directory that core.hooksPath names. */
 KODA_CHECK int koda_git_trail_hooks(struct koda_git_trail *trail, const char *path,
 				    struct koda_error *err);
-/* Adds the programs and scripts of a command line that git runs in the work tree at top. */
-KODA_CHECK int koda_git_trail_command(struct koda_git_trail *trail, const char *command,
-				      const char *top, struct koda_error *err);
 
 #endif

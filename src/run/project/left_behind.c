@@ -225,22 +225,28 @@ static int check_dirs(struct finder *f)
 
 static int check_links(struct finder *f)
 {
-	struct koda_git_submodules links = { .snapshot = f->snapshot,
+	struct koda_git_submodules links = { .known = KODA_GIT_KNOWN_INIT(f->snapshot),
 					     .left = f->left,
-					     .ids = KODA_SET_INIT(KODA_SURVEY_BUDGET_BYTES),
 					     .deadline_ns = f->deadline_ns,
 					     .err = f->err };
+	bool touched = false;
 	int r = KODA_OK;
 
 	touch_all(f);
 	for (size_t i = 0; i < f->snapshot->count && r == KODA_OK; i++) {
+		touched = touched || f->states[i].touched;
 		if (!(f->snapshot->dirs[i].flags & KODA_DIR_SNAPSHOT_GIT))
 			continue;
 		r = check_time(f);
 		if (r == KODA_OK)
 			r = koda_git_submodules_check(&links, i, f->states[i].touched);
 	}
-	koda_git_submodules_clear(&links);
+	for (size_t i = 0; i < f->snapshot->tree_count && r == KODA_OK; i++) {
+		r = check_time(f);
+		if (r == KODA_OK)
+			r = koda_git_submodules_check_tree(&links, &f->snapshot->trees[i], touched);
+	}
+	koda_git_known_clear(&links.known);
 	return r;
 }
 
