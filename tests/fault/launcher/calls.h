@@ -12,6 +12,7 @@
 #define SYS_poll SYS_ppoll
 #define SYS_dup2 SYS_dup3
 #define SYS_open SYS_openat
+#define SYS_readlink SYS_readlinkat
 #endif
 
 const char *calls_name(long nr);
