@@ -14,7 +14,7 @@ TEST_ARGS ?=
 export BUILD FUZZ_SECONDS
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build run test lint format bench fuzz install uninstall deb clean
+.PHONY: help setup build run test lint format bench fuzz aarch64 install uninstall deb clean
 
 help:
 	@echo 'make build      build the product into build/, programs in build/bin/'
@@ -27,6 +27,7 @@ help:
 	@echo 'make format     rewrite the C files the way `make lint` wants them'
 	@echo 'make bench      print the speed figures'
 	@echo 'make fuzz       fuzz each target for FUZZ_SECONDS (default 20)'
+	@echo 'make aarch64    build for aarch64 and run its unit tests under qemu-user, in build-aarch64/'
 	@echo 'make clean      remove every build directory'
 	@echo 'make setup      only install the Debian packages that are missing for all of these'
 	@echo
@@ -34,7 +35,7 @@ help:
 	@echo 'BUILD=DIR builds elsewhere, e.g. where this tree is read-only.'
 
 setup:
-	@tools/setup.sh build run test lint fuzz bench deb
+	@tools/setup.sh build run test lint fuzz bench deb aarch64
 
 build:
 	@tools/setup.sh build
@@ -67,6 +68,10 @@ fuzz:
 	@tools/setup.sh build fuzz
 	@tools/fuzz.sh
 
+aarch64:
+	@tools/setup.sh build test aarch64
+	@tools/cross.sh aarch64 "$$BUILD-aarch64"
+
 # Its own directory: where programs and library will live is fixed when they are built, and a
 # checkout's build/ must keep working after an installation elsewhere.
 install:
@@ -83,6 +88,6 @@ deb:
 # Elsewhere only directories that meson has made.
 clean:
 	rm -rf build build-*/
-	@for dir in "$$BUILD" "$$BUILD-install" "$$BUILD-clang" "$$BUILD-fuzz"; do \
+	@for dir in "$$BUILD" "$$BUILD-install" "$$BUILD-clang" "$$BUILD-fuzz" "$$BUILD-aarch64"; do \
 		[ ! -d "$$dir/meson-private" ] || rm -rf -- "$$dir"; \
 	done

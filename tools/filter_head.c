@@ -8,9 +8,10 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 
 /* Requests to devices and file systems: by a directory that is only open for
  * reading some do what other calls do by path. A snapshot of Btrfs has all files of its source,
@@ -41,8 +42,9 @@ static const unsigned int requests[] = {
 /* Looking at a process that stands still, as LeakSanitizer does at the end of every program built
  * with it. No more: debuggers change what they look at, and are a large part of the kernel that
  * nobody else needs. Whose processes is for Landlock and for init itself to say. */
-static const unsigned int looks[] = { PTRACE_ATTACH, PTRACE_DETACH,  PTRACE_CONT,
-				      PTRACE_KILL,   PTRACE_GETREGS, PTRACE_GETREGSET };
+#define GETREGS 12 /* x86 only; another request, or none, elsewhere */
+static const unsigned int looks[] = { PTRACE_ATTACH, PTRACE_DETACH, PTRACE_CONT,
+				      PTRACE_KILL,   GETREGS,       PTRACE_GETREGSET };
 
 /* A jump whose way is known when all lists are there; there is no other so far. */
 #define TO_THE_END 0xff
@@ -55,6 +57,17 @@ static bool is_in_a_block(unsigned int request)
 		if ((request & BLOCK) == blocks[i])
 			return true;
 	return false;
+}
+
+static bool is_look_of(const struct filter_target *target, unsigned int request)
+{
+	return request != GETREGS || strcmp(target->name, "x86_64") == 0;
+}
+
+/* Returns the number of a call that every architecture has. */
+static unsigned int number_of(const struct filter_target *target, const char *name)
+{
+	return (unsigned int)filter_calls_number(target, name);
 }
 
 static size_t add(struct sock_filter *head, size_t n, unsigned int code, unsigned int k)
@@ -86,11 +99,11 @@ static size_t end(struct sock_filter *head, size_t n, size_t first, unsigned int
 	return n;
 }
 
-static size_t list_ioctl(struct sock_filter *head, size_t n)
+static size_t list_ioctl(struct sock_filter *head, size_t n, const struct filter_target *target)
 {
 	size_t first = n;
 
-	n = add(head, n, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl);
+	n = add(head, n, BPF_JMP | BPF_JEQ | BPF_K, number_of(target, "ioctl"));
 	n = load_argument(head, n, 1);
 	n = add(head, n, BPF_ALU | BPF_AND | BPF_K, BLOCK);
 	for (size_t i = 0; i < BLOCKS; i++)
@@ -103,37 +116,58 @@ static size_t list_ioctl(struct sock_filter *head, size_t n)
 	return end(head, n, first, ENOTTY);
 }
 
-static size_t list_ptrace(struct sock_filter *head, size_t n)
+static size_t list_ptrace(struct sock_filter *head, size_t n, const struct filter_target *target)
 {
 	size_t first = n;
 
-	n = add(head, n, BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace);
+	n = add(head, n, BPF_JMP | BPF_JEQ | BPF_K, number_of(target, "ptrace"));
 	n = load_argument(head, n, 0);
 	for (size_t i = 0; i < LOOKS; i++)
-		n = add_entry(head, n, looks[i]);
+		if (is_look_of(target, looks[i]))
+			n = add_entry(head, n, looks[i]);
 	return end(head, n, first, EPERM);
 }
 
-size_t filter_head_make(struct sock_filter head[FILTER_HEAD_MAX], unsigned int first_unknown)
+/* The bits that make a program run as its owner or its group. */
+#define SET_ID (S_ISUID | S_ISGID)
+
+static size_t refuse_mode(struct sock_filter *head, size_t n, const struct filter_target *target)
+{
+	n = add(head, n, BPF_JMP | BPF_JEQ | BPF_K, number_of(target, FILTER_HEAD_MODE_CALL));
+	head[n - 1].jf = 3;
+	n = load_argument(head, n, 2);
+	n = add(head, n, BPF_JMP | BPF_JSET | BPF_K, SET_ID);
+	head[n - 1].jf = 1;
+	return add(head, n, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+}
+
+size_t filter_head_make(struct sock_filter head[FILTER_HEAD_MAX],
+			const struct filter_target *target, bool body_has_mode)
 {
 	size_t n = add(head, 0, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 
-	n = add(head, n, BPF_JMP | BPF_JGE | BPF_K, first_unknown);
+	n = add(head, n, BPF_JMP | BPF_JGE | BPF_K, FILTER_FIRST_UNKNOWN);
 	head[n - 1].jf = 1;
 	n = add(head, n, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
-	n = list_ioctl(head, n);
-	n = list_ptrace(head, n);
+	n = list_ioctl(head, n, target);
+	n = list_ptrace(head, n, target);
+	if (!body_has_mode)
+		n = refuse_mode(head, n, target);
 	for (size_t i = 0; i < n; i++)
 		if (head[i].jt == TO_THE_END)
 			head[i].jt = (unsigned char)(n - i - 1);
 	return n;
 }
 
-void filter_head_list(FILE *out)
+void filter_head_list(FILE *out, const struct filter_target *target, bool body_has_mode)
 {
+	if (!body_has_mode)
+		fprintf(out, "\t\"# %s: EPERM for modes with %#o\\n\"\n", FILTER_HEAD_MODE_CALL,
+			SET_ID);
 	fprintf(out, "\t\"# ptrace: EPERM but for");
 	for (size_t i = 0; i < LOOKS; i++)
-		fprintf(out, " %04x", looks[i]);
+		if (is_look_of(target, looks[i]))
+			fprintf(out, " %04x", looks[i]);
 	fprintf(out, "\\n\"\n\t\"# ioctl: ENOTTY but for");
 	for (size_t i = 0; i < BLOCKS; i++)
 		fprintf(out, " %04x-%04x", blocks[i], blocks[i] | (0xffffU & ~BLOCK));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-20. Writes the system-call filter, once, at build time: a C header with the program and its
- * readable listing. Building it at run time would cost every command about a millisecond.
+ * T-20. Writes the system-call filter of an architecture, once, at build time: a C header with the
+ * program and its readable listing. Building it at run time would cost every command about a
+ * millisecond. A second header has the numbers of calls, for the filter of plan/notify_filter.c.
  *
  * The filter is a block list with an upper bound: what is newer than the calls reviewed here does
  * not exist inside. Calls that programs probe for and fall back from get ENOSYS, the rest EPERM. Of
  * calls that are many in one it is an allow list (filter_head.c).
  */
+#include "filter_calls.h"
 #include "filter_head.h"
 
 #include <errno.h>
@@ -29,11 +31,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first number that was not looked at: everything up to mseal (462) was. */
-#define FIRST_UNKNOWN 463
+/* Returned for calls that the target lacks. */
+#define LACKING __NR_SCMP_ERROR
 
-/* Younger than the library; the same number everywhere. */
-#define FCHMODAT2 452
+static const struct filter_target *target;
 
 static const char *const absent[] = { "clone3", "io_uring_setup", "io_uring_enter",
 				      "io_uring_register", "openat2",
@@ -109,12 +110,29 @@ static void must(int r, const char *what)
 	}
 }
 
+/* Returns whether the target is the build machine. For another, libseccomp translates numbers by
+ * name, and FILTER_HEAD_MODE_CALL may be younger than it. */
+static bool is_native(void)
+{
+	return target->token == seccomp_arch_native();
+}
+
+/* Returns the number by which a rule names a call, or LACKING. It may be negative: libseccomp's own
+ * for a call that the build machine lacks. */
+static int rule_number(const char *name)
+{
+	int number = filter_calls_number(target, name);
+
+	if (number < 0)
+		return LACKING;
+	return is_native() ? number : seccomp_syscall_resolve_name(name);
+}
+
 static void refuse_call(scmp_filter_ctx ctx, const char *name, int error)
 {
-	int number = seccomp_syscall_resolve_name(name);
+	int number = rule_number(name);
 
-	/* Not every architecture has every call; a negative number is one it lacks. */
-	if (number >= 0)
+	if (number != LACKING)
 		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned int)error), number, 0), name);
 }
 
@@ -126,12 +144,12 @@ static void refuse_namespaces(scmp_filter_ctx ctx)
 					      CLONE_NEWCGROUP, 0x80 /* CLONE_NEWTIME */ };
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(unshare), 1,
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), rule_number("unshare"), 1,
 				      SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i])),
 		     "unshare");
 		/* clone has the exit signal where CLONE_NEWTIME would be. */
 		if (flags[i] != 0x80)
-			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), rule_number("clone"), 1,
 					      SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i])),
 			     "clone");
 	}
@@ -143,19 +161,20 @@ static void refuse_families(scmp_filter_ctx ctx)
 	for (unsigned int family = 0; family <= AF_NETLINK; family++)
 		if (family != AF_UNIX && family != AF_INET && family != AF_INET6 &&
 		    family != AF_NETLINK)
-			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket),
-					      1, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family)),
+			must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT),
+					      rule_number("socket"), 1,
+					      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, family)),
 			     "socket");
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), rule_number("socket"), 1,
 			      SCMP_A0(SCMP_CMP_GT, AF_NETLINK)),
 	     "socket");
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 2,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), rule_number("socket"), 2,
 			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_NETLINK),
 			      SCMP_A2(SCMP_CMP_NE, 0)),
 	     "netlink");
 	/* A pair of another family is made as two sockets of it before it turns out that there are
 	 * none. */
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socketpair), 1,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), rule_number("socketpair"), 1,
 			      SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
 	     "socketpair");
 }
@@ -168,28 +187,29 @@ static void refuse_protocols(scmp_filter_ctx ctx)
 {
 	static const unsigned int types[] = { SOCK_RDM, SOCK_DCCP, SOCK_PACKET };
 
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), rule_number("socket"), 1,
 			      SCMP_A2(SCMP_CMP_GT, IPPROTO_ICMPV6)),
 	     "protocols");
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), SCMP_SYS(socket), 1,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPROTONOSUPPORT), rule_number("socket"), 1,
 			      SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, IPPROTO_DCCP)),
 	     "DCCP");
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), SCMP_SYS(socket), 1,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i])),
+		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), rule_number("socket"),
+				      1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i])),
 		     "types");
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), SCMP_SYS(socket), 2,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ESOCKTNOSUPPORT), rule_number("socket"), 2,
 			      SCMP_A0(SCMP_CMP_NE, AF_UNIX),
 			      SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_SEQPACKET)),
 	     "packets in sequence");
 }
 
 /* The kernel takes these arguments as int: the low half. */
-static void refuse_value(scmp_filter_ctx ctx, int call, unsigned int arg, unsigned int value)
+static void refuse_value(scmp_filter_ctx ctx, const char *name, unsigned int arg,
+			 unsigned int value)
 {
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), rule_number(name), 1,
 			      SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, 0xffffffff, value)),
-	     "a value");
+	     name);
 }
 
 /* Typing into the terminal that started us, and pasting on a console. And line disciplines: a
@@ -200,53 +220,55 @@ static void refuse_terminal_controls(scmp_filter_ctx ctx)
 	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		refuse_value(ctx, SCMP_SYS(ioctl), 1, commands[i]);
+		refuse_value(ctx, "ioctl", 1, commands[i]);
 }
 
 /* Whoever writes to a file with a lease waits for its holder, up to 45 seconds; a lease needs no
  * more than a file that can be read. Delegations (1040) are the same of directories. */
 static void refuse_leases(scmp_filter_ctx ctx)
 {
-	refuse_value(ctx, SCMP_SYS(fcntl), 1, F_SETLEASE);
-	refuse_value(ctx, SCMP_SYS(fcntl), 1, 1040);
+	refuse_value(ctx, "fcntl", 1, F_SETLEASE);
+	refuse_value(ctx, "fcntl", 1, 1040);
 }
 
 /* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
  * It is also one of all the user's processes that can be seen. */
 static void protect_init(scmp_filter_ctx ctx)
 {
-	static const int calls[] = { SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
-				     SCMP_SYS(sched_setparam), SCMP_SYS(sched_setattr) };
+	static const char *const calls[] = { "sched_setaffinity", "sched_setscheduler",
+					     "sched_setparam", "sched_setattr" };
 
-	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 2,
+	must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), rule_number("prlimit64"), 2,
 			      SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, 1), SCMP_A2(SCMP_CMP_NE, 0)),
 	     "prlimit64");
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		refuse_value(ctx, calls[i], 0, 1);
-	refuse_value(ctx, SCMP_SYS(setpriority), 1, 1);
-	refuse_value(ctx, SCMP_SYS(setpriority), 0, PRIO_USER);
-	refuse_value(ctx, SCMP_SYS(ioprio_set), 1, 1);
-	refuse_value(ctx, SCMP_SYS(ioprio_set), 0, IOPRIO_WHO_USER);
+	refuse_value(ctx, "setpriority", 1, 1);
+	refuse_value(ctx, "setpriority", 0, PRIO_USER);
+	refuse_value(ctx, "ioprio_set", 1, 1);
+	refuse_value(ctx, "ioprio_set", 0, IOPRIO_WHO_USER);
 }
 
 /* The bits that make a program run as its owner or its group. */
-static void refuse_mode(scmp_filter_ctx ctx, int call, unsigned int arg, const char *name)
+static void refuse_mode(scmp_filter_ctx ctx, const char *name, unsigned int arg)
 {
 	static const unsigned int bits[] = { S_ISUID, S_ISGID };
+	const int call = rule_number(name);
 
-	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+	for (size_t i = 0; call != LACKING && i < sizeof(bits) / sizeof(bits[0]); i++)
 		must(seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1,
 				      SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bits[i], bits[i])),
 		     name);
 }
 
 /* Where the mode counts only if something is created. */
-static void refuse_created_mode(scmp_filter_ctx ctx, int call, unsigned int arg, const char *name)
+static void refuse_created_mode(scmp_filter_ctx ctx, const char *name, unsigned int arg)
 {
 	static const unsigned int bits[] = { S_ISUID, S_ISGID };
 	static const unsigned int flags[] = { O_CREAT, O_TMPFILE & ~O_DIRECTORY };
+	const int call = rule_number(name);
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; call != LACKING && i < 4; i++)
 		must(seccomp_rule_add(
 			     ctx, SCMP_ACT_ERRNO(EPERM), call, 2,
 			     SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, flags[i / 2], flags[i / 2]),
@@ -259,15 +281,16 @@ static void refuse_created_mode(scmp_filter_ctx ctx, int call, unsigned int arg,
  * seen, so it is absent. */
 static void refuse_set_id(scmp_filter_ctx ctx)
 {
-	refuse_mode(ctx, SCMP_SYS(chmod), 1, "chmod");
-	refuse_mode(ctx, SCMP_SYS(fchmod), 1, "fchmod");
-	refuse_mode(ctx, SCMP_SYS(fchmodat), 2, "fchmodat");
-	refuse_mode(ctx, FCHMODAT2, 2, "fchmodat2");
-	refuse_mode(ctx, SCMP_SYS(mknod), 1, "mknod");
-	refuse_mode(ctx, SCMP_SYS(mknodat), 2, "mknodat");
-	refuse_mode(ctx, SCMP_SYS(creat), 1, "creat");
-	refuse_created_mode(ctx, SCMP_SYS(open), 1, "open");
-	refuse_created_mode(ctx, SCMP_SYS(openat), 2, "openat");
+	refuse_mode(ctx, "chmod", 1);
+	refuse_mode(ctx, "fchmod", 1);
+	refuse_mode(ctx, "fchmodat", 2);
+	if (is_native())
+		refuse_mode(ctx, FILTER_HEAD_MODE_CALL, 2);
+	refuse_mode(ctx, "mknod", 1);
+	refuse_mode(ctx, "mknodat", 2);
+	refuse_mode(ctx, "creat", 1);
+	refuse_created_mode(ctx, "open", 1);
+	refuse_created_mode(ctx, "openat", 2);
 }
 
 static size_t read_back(int fd, void *buffer, size_t size)
@@ -283,7 +306,7 @@ static size_t read_back(int fd, void *buffer, size_t size)
 static void write_program(FILE *out, const struct sock_filter *body, size_t count)
 {
 	struct sock_filter head[FILTER_HEAD_MAX];
-	const size_t head_count = filter_head_make(head, FIRST_UNKNOWN);
+	const size_t head_count = filter_head_make(head, target, is_native());
 
 	fprintf(out, "static const struct sock_filter filter_program[] = {\n");
 	for (size_t i = 0; i < head_count + count; i++) {
@@ -299,8 +322,8 @@ static void write_listing(FILE *out, const char *text, size_t len)
 	fprintf(out,
 		"static const char filter_listing[] =\n"
 		"\t\"# numbers from %d on: ENOSYS\\n\"\n",
-		FIRST_UNKNOWN);
-	filter_head_list(out);
+		FILTER_FIRST_UNKNOWN);
+	filter_head_list(out, target, is_native());
 	fprintf(out, "\t\"");
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\n')
@@ -313,17 +336,16 @@ static void write_listing(FILE *out, const char *text, size_t len)
 	fprintf(out, "\";\n");
 }
 
-int main(int argc, char **argv)
+static scmp_filter_ctx make_filter(void)
 {
-	static struct sock_filter program[4096];
-	static char listing[1 << 20];
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int fd = memfd_create("filter", MFD_CLOEXEC);
-	size_t len;
-	FILE *out;
 
-	if (argc != 2 || !ctx || fd < 0)
-		return 1;
+	if (!ctx)
+		exit(1);
+	if (!is_native()) {
+		must(seccomp_arch_remove(ctx, SCMP_ARCH_NATIVE), "this machine");
+		must(seccomp_arch_add(ctx, target->token), target->name);
+	}
 	must(seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS),
 	     "bad architecture");
 	must(seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2), "binary tree");
@@ -338,9 +360,18 @@ int main(int argc, char **argv)
 	refuse_terminal_controls(ctx);
 	refuse_leases(ctx);
 	refuse_set_id(ctx);
-	out = fopen(argv[1], "w");
-	if (!out)
-		return 1;
+	return ctx;
+}
+
+static void write_filter(FILE *out)
+{
+	static struct sock_filter program[4096];
+	static char listing[1 << 20];
+	scmp_filter_ctx ctx = make_filter();
+	int fd = memfd_create("filter", MFD_CLOEXEC);
+	size_t len;
+
+	must(fd, "memory");
 	must(seccomp_export_bpf(ctx, fd), "export");
 	len = read_back(fd, program, sizeof(program));
 	fprintf(out, "/* Generated by tools/gen_filter.c. */\n");
@@ -351,5 +382,24 @@ int main(int argc, char **argv)
 	len = read_back(fd, listing, sizeof(listing));
 	write_listing(out, listing, len);
 	seccomp_release(ctx);
-	return fclose(out) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *program;
+	FILE *numbers;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: gen_filter ARCHITECTURE PROGRAM.h NUMBERS.h\n");
+		return 1;
+	}
+	target = filter_calls_target(argv[1]);
+	filter_calls_check(target);
+	program = fopen(argv[2], "w");
+	numbers = fopen(argv[3], "w");
+	if (!program || !numbers)
+		return 1;
+	write_filter(program);
+	filter_calls_write(target, numbers);
+	return fclose(program) == 0 && fclose(numbers) == 0 ? 0 : 1;
 }

@@ -27,6 +27,8 @@ table=(
 	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'
 	'bench | proxies to compare with; squid too, where it is | nginx tinyproxy-bin'
 	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
+	'aarch64 | cross compiler; tools/sysroot.sh unpacks libraries of arm64 | gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+	'aarch64 | runs the unit tests of aarch64         | qemu-user'
 	'ci    | clients and servers of the proxy that are tried where they are | golang-go nginx nodejs openssh-server'
 )
 

@@ -4,7 +4,7 @@
 #include <koda/run.h>
 #include <linux/filter.h>
 
-#include "filter_program.h" /* generated */
+#include "plan/filter_program.h"
 
 struct koda_span koda_filter_program(void)
 {

@@ -6,6 +6,8 @@
  */
 #include "plan/notify_filter.h"
 
+#include "plan/call_numbers.h"
+
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
@@ -16,7 +18,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #define REFUSE(error) (SECCOMP_RET_ERRNO | (unsigned int)(error))
 #define LOAD(field)                                                                                \
@@ -47,81 +48,67 @@
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
 #endif
-/* Options of SOL_SOCKET and system calls by number, because older headers lack them. */
-#define RCVTIMEO_NEW  66
-#define SNDTIMEO_NEW  67
-#define PASSPIDFD     76
-#define TYPE_MASK     0xf /* of a socket's type: the rest are flags */
-#define TCP           6
-#define FCHMODAT2     452
-#define STATMOUNT     457
-#define LISTMOUNT     458
-#define SETXATTRAT    463
-#define GETXATTRAT    464
-#define LISTXATTRAT   465
-#define REMOVEXATTRAT 466
+/* Options of SOL_SOCKET by number, because older headers lack them. */
+#define RCVTIMEO_NEW 66
+#define SNDTIMEO_NEW 67
+#define PASSPIDFD    76
+#define TYPE_MASK    0xf /* of a socket's type: the rest are flags */
+#define TCP          6
 
 /* Brokered calls: init performs them, if their target is one that the command may change or reach.
  */
-static const unsigned int brokered[] = {
-	SYS_connect, SYS_listen, SYS_fchmod,   SYS_fchmodat,
-	FCHMODAT2,   SYS_fchown, SYS_fchownat, SYS_utimensat,
-#ifdef SYS_chmod
-	SYS_chmod,   SYS_chown,  SYS_lchown,
-#endif
+static const int brokered[] = {
+	CALL_connect,  CALL_listen,    CALL_fchmod, CALL_fchmodat, CALL_fchmodat2, CALL_fchown,
+	CALL_fchownat, CALL_utimensat, CALL_chmod,  CALL_chown,    CALL_lchown,
 };
 
 static const struct {
-	unsigned int number;
+	int number;
 	int error;
 } refused[] = {
 	/* System V and POSIX queues, semaphores and shared memory belong to the whole host. */
-	{ SYS_shmget, ENOSYS },
-	{ SYS_shmat, ENOSYS },
-	{ SYS_shmctl, ENOSYS },
-	{ SYS_semget, ENOSYS },
-	{ SYS_semop, ENOSYS },
-	{ SYS_semctl, ENOSYS },
-	{ SYS_semtimedop, ENOSYS },
-	{ SYS_msgget, ENOSYS },
-	{ SYS_msgsnd, ENOSYS },
-	{ SYS_msgrcv, ENOSYS },
-	{ SYS_msgctl, ENOSYS },
-	{ SYS_mq_open, ENOSYS },
-	{ SYS_mq_unlink, ENOSYS },
+	{ CALL_shmget, ENOSYS },
+	{ CALL_shmat, ENOSYS },
+	{ CALL_shmctl, ENOSYS },
+	{ CALL_semget, ENOSYS },
+	{ CALL_semop, ENOSYS },
+	{ CALL_semctl, ENOSYS },
+	{ CALL_semtimedop, ENOSYS },
+	{ CALL_msgget, ENOSYS },
+	{ CALL_msgsnd, ENOSYS },
+	{ CALL_msgrcv, ENOSYS },
+	{ CALL_msgctl, ENOSYS },
+	{ CALL_mq_open, ENOSYS },
+	{ CALL_mq_unlink, ENOSYS },
 	/* Landlock has no right for extended attributes. */
-	{ SYS_setxattr, EOPNOTSUPP },
-	{ SYS_lsetxattr, EOPNOTSUPP },
-	{ SYS_fsetxattr, EOPNOTSUPP },
-	{ SYS_removexattr, EOPNOTSUPP },
-	{ SYS_lremovexattr, EOPNOTSUPP },
-	{ SYS_fremovexattr, EOPNOTSUPP },
+	{ CALL_setxattr, EOPNOTSUPP },
+	{ CALL_lsetxattr, EOPNOTSUPP },
+	{ CALL_fsetxattr, EOPNOTSUPP },
+	{ CALL_removexattr, EOPNOTSUPP },
+	{ CALL_lremovexattr, EOPNOTSUPP },
+	{ CALL_fremovexattr, EOPNOTSUPP },
 	/* T-36. Landlock does not keep them, inotify or the mount table of hidden paths from being
 	 * read. */
-	{ SYS_getxattr, EOPNOTSUPP },
-	{ SYS_lgetxattr, EOPNOTSUPP },
-	{ SYS_fgetxattr, EOPNOTSUPP },
-	{ SYS_listxattr, EOPNOTSUPP },
-	{ SYS_llistxattr, EOPNOTSUPP },
-	{ SYS_flistxattr, EOPNOTSUPP },
-	{ SETXATTRAT, ENOSYS },
-	{ GETXATTRAT, ENOSYS },
-	{ LISTXATTRAT, ENOSYS },
-	{ REMOVEXATTRAT, ENOSYS },
-	{ SYS_inotify_init1, ENOSYS },
-#ifdef SYS_inotify_init
-	{ SYS_inotify_init, ENOSYS },
-#endif
-	{ STATMOUNT, ENOSYS },
-	{ LISTMOUNT, ENOSYS },
-#ifdef SYS_utime
-	{ SYS_utime, ENOSYS },
-	{ SYS_utimes, ENOSYS },
-	{ SYS_futimesat, ENOSYS },
-#endif
+	{ CALL_getxattr, EOPNOTSUPP },
+	{ CALL_lgetxattr, EOPNOTSUPP },
+	{ CALL_fgetxattr, EOPNOTSUPP },
+	{ CALL_listxattr, EOPNOTSUPP },
+	{ CALL_llistxattr, EOPNOTSUPP },
+	{ CALL_flistxattr, EOPNOTSUPP },
+	{ CALL_setxattrat, ENOSYS },
+	{ CALL_getxattrat, ENOSYS },
+	{ CALL_listxattrat, ENOSYS },
+	{ CALL_removexattrat, ENOSYS },
+	{ CALL_inotify_init1, ENOSYS },
+	{ CALL_inotify_init, ENOSYS },
+	{ CALL_statmount, ENOSYS },
+	{ CALL_listmount, ENOSYS },
+	{ CALL_utime, ENOSYS },
+	{ CALL_utimes, ENOSYS },
+	{ CALL_futimesat, ENOSYS },
 	/* Change other processes. */
-	{ SYS_migrate_pages, EPERM },
-	{ SYS_move_pages, EPERM },
+	{ CALL_migrate_pages, EPERM },
+	{ CALL_move_pages, EPERM },
 };
 
 /* Each part starts with the number of the call in the accumulator, and ends with an action. */
@@ -251,7 +238,7 @@ static const struct sock_filter on_setsockopt[] = {
 
 /* The action for one call. */
 struct word {
-	unsigned int number;
+	int number;
 	const struct sock_filter *part;
 	size_t count;
 };
@@ -286,7 +273,7 @@ static int add_group(struct koda_buf *out, const struct word *words, size_t coun
 		size += 1 + (unsigned int)words[i].count;
 	if (beyond) {
 		const struct sock_filter skip[] = {
-			{ BPF_JMP | BPF_JGE | BPF_K, 0, 1, beyond->number },
+			{ BPF_JMP | BPF_JGE | BPF_K, 0, 1, (unsigned int)beyond->number },
 			{ BPF_JMP | BPF_JA, 0, 0, size },
 		};
 
@@ -310,7 +297,7 @@ int koda_notify_filter_program(struct koda_buf *out)
 	static const struct sock_filter number = LOAD(nr);
 	static const struct sock_filter ask = ANSWER(SECCOMP_RET_USER_NOTIF);
 	static const struct word parts[] = {
-#define PART(call, part) { SYS_##call, part, KODA_ARRAY_LEN(part) }
+#define PART(call, part) { CALL_##call, part, KODA_ARRAY_LEN(part) }
 		PART(socket, on_socket),
 		PART(socketpair, on_socketpair),
 		PART(setsockopt, on_setsockopt),
@@ -330,17 +317,18 @@ int koda_notify_filter_program(struct koda_buf *out)
 	struct sock_filter answers[KODA_ARRAY_LEN(refused)];
 	struct word
 		words[KODA_ARRAY_LEN(parts) + KODA_ARRAY_LEN(brokered) + KODA_ARRAY_LEN(refused)];
-	const size_t all = KODA_ARRAY_LEN(words);
-	size_t count = 0;
+	size_t all = 0;
 	int r = add(out, &number, 1);
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
-		words[count++] = parts[i];
+		words[all++] = parts[i];
 	for (size_t i = 0; i < KODA_ARRAY_LEN(brokered); i++)
-		words[count++] = (struct word){ brokered[i], &ask, 1 };
+		if (brokered[i] >= 0)
+			words[all++] = (struct word){ brokered[i], &ask, 1 };
 	for (size_t i = 0; i < KODA_ARRAY_LEN(refused); i++) {
 		answers[i] = (struct sock_filter)ANSWER(REFUSE(refused[i].error));
-		words[count++] = (struct word){ refused[i].number, &answers[i], 1 };
+		if (refused[i].number >= 0)
+			words[all++] = (struct word){ refused[i].number, &answers[i], 1 };
 	}
 	qsort(words, all, sizeof(*words), by_number);
 	for (size_t i = 0; i < all && r == KODA_OK; i += GROUP) {

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "filter_program.h"
+#include "plan/filter_program.h"
 
 #define RULES      50
 #define RULES_FROM "/usr/bin"

@@ -68,7 +68,7 @@ static int stat_torn(int fd, struct stat *ret_st)
 	KODA_EACH(name, short_lived)
 		(void)mkdirat(fd, *name, 0755);
 	r = fstatat(fd, "", ret_st, AT_EMPTY_PATH);
-	ret_st->st_nlink -= KODA_ARRAY_LEN(short_lived);
+	ret_st->st_nlink -= (nlink_t)KODA_ARRAY_LEN(short_lived);
 	return r;
 }
 

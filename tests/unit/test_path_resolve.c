@@ -109,12 +109,25 @@ static void loops_are_an_error(void **state)
 	}
 }
 
+/* Returns whether stat finds the end of a chain of links. When others rename, the kernel walks a
+ * path a second time and goes on counting its links, so a chain can seem too long once. */
+static bool can_stat(const char *path)
+{
+	struct stat st;
+	int tries = 100;
+	int r;
+
+	do
+		r = stat(path, &st);
+	while (r < 0 && errno == ELOOP && --tries > 0);
+	return r == 0;
+}
+
 /* A chain as long as the kernel follows resolves, one longer does not: the same for both. */
 static void as_many_links_as_the_kernel_follows(void **state)
 {
 	char name[16];
 	char target[16];
-	struct stat st;
 
 	(void)koda_make_file(*state, "0", "");
 	for (int i = 1; i <= 41; i++) {
@@ -128,7 +141,7 @@ static void as_many_links_as_the_kernel_follows(void **state)
 
 		(void)snprintf(name, sizeof(name), "%d", i);
 		r = koda_path_resolve(koda_in(*state, name), &path, NULL);
-		assert_int_equal(r == KODA_OK, stat(koda_in(*state, name), &st) == 0);
+		assert_int_equal(r == KODA_OK, can_stat(koda_in(*state, name)));
 		assert_int_equal(r == KODA_OK, i <= 40);
 	}
 }

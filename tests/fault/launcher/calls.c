@@ -15,7 +15,7 @@ static const struct {
 	long nr;
 	const char *name;
 } calls[] = {
-	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(poll), CALL(mmap), CALL(munmap),
+	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(mmap), CALL(munmap),
 	CALL(mprotect), CALL(brk), CALL(ioctl), CALL(rt_sigaction), CALL(rt_sigprocmask),
 	CALL(getpid), CALL(socket), CALL(execve), CALL(fcntl), CALL(openat), CALL(openat2),
 	CALL(open_tree), CALL(move_mount), CALL(mount_setattr), CALL(fsopen), CALL(fsconfig),
@@ -27,10 +27,13 @@ static const struct {
 	CALL(keyctl), CALL(wait4), CALL(waitid), CALL(kill), CALL(geteuid), CALL(getegid),
 	CALL(set_tid_address), CALL(setrlimit), CALL(getrlimit), CALL(pidfd_open), CALL(ftruncate),
 	CALL(lseek), CALL(exit_group), CALL(rseq), CALL(getuid), CALL(getgid), CALL(uname),
-	CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink), CALL(arch_prctl),
-	CALL(unlink), CALL(access), CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid),
-	CALL(fchmod), CALL(sendto), CALL(madvise), CALL(statx), CALL(renameat2), CALL(utimensat),
-	CALL(lstat), CALL(getdents64), CALL(chmod), CALL(fchmodat), CALL(pread64),
+	CALL(getcwd), CALL(pwrite64), CALL(rt_sigreturn), CALL(gettid), CALL(fchmod), CALL(sendto),
+	CALL(madvise), CALL(statx), CALL(renameat2), CALL(utimensat), CALL(getdents64),
+	CALL(fchmodat), CALL(pread64), CALL(ppoll),
+#ifdef __x86_64__
+	CALL(poll), CALL(fork), CALL(vfork), CALL(open), CALL(stat), CALL(readlink),
+	CALL(arch_prctl), CALL(unlink), CALL(access), CALL(lstat), CALL(chmod),
+#endif
 };
 /* clang-format on */
 
@@ -153,7 +156,7 @@ static const struct dispensable fenced[] = {
 	{ TRACE_INIT, SYS_ioctl, 0, "what is no terminal is granted as none" },
 	{ TRACE_COMMAND, SYS_getdents64, 0, "who is not counted is counted as the command's" },
 	{ TRACE_COMMAND, SYS_newfstatat, 0, "who is not counted is counted as the command's" },
-#ifdef SYS_open
+#ifdef __x86_64__
 	{ TRACE_COMMAND, SYS_open, 0, "who is not counted is counted as the command's" },
 #endif
 	{ TRACE_COMMAND, SYS_mmap, 0, "libc's allocator has another way; the plan's map counts" },

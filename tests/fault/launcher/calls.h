@@ -5,6 +5,16 @@
 
 #include "trace.h"
 
+#include <sys/syscall.h>
+
+/* Calls that newer architectures lack, and what their libc makes instead. */
+#ifndef SYS_poll
+#define SYS_poll SYS_ppoll
+#define SYS_dup2 SYS_dup3
+#define SYS_open SYS_openat
+#define SYS_readlink SYS_readlinkat
+#endif
+
 const char *calls_name(long nr);
 
 /* Has the kernel a way to let this call fail so, as it is made here? */
