@@ -34,7 +34,7 @@ THIRD_PARTY = {
     "jansson.h": r"src/policy/json\.[ch]",
     "idn2.h": r"src/policy/host\w*\.c",
     "libpsl.h": r"src/policy/host\w*\.c",
-    "seccomp.h": r"tools/gen_filter\.c|tools/filter_calls\.c|libexec/egress/io/syscall_filter\.c",
+    "seccomp.h": r"tools/gen_filter\.c|tools/filter_(calls\.c|rules\.[ch])|libexec/egress/io/syscall_filter\.c",
     "uv.h": r"libexec/egress/(io/loop|route/resolver)\.c",
 }
 # Whole folders of headers.
