@@ -46,7 +46,7 @@ tidy() {
 check_c() {
 	cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
 		--suppress=memleak --suppress=resourceLeak --suppress=readdirCalled --suppress=missingIncludeSystem \
-		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' '-DKODA_PROFILE_DIR=""' \
+		--library=posix,gnu --error-exitcode=1 -j "$jobs" -D_GNU_SOURCE -D__x86_64__ '-DKODA_VERSION=""' '-DKODA_HELPER_DIR=""' '-DKODA_PROFILE_DIR=""' \
 		-I include -I src -I libexec/stage2 -I libexec/egress -I "$build/cli" -I "$build/src" "${product[@]}"
 }
 

@@ -5,6 +5,8 @@
 #ifndef KODA_PLAN_FILTER_PROGRAM_H
 #define KODA_PLAN_FILTER_PROGRAM_H
 
+#include <linux/filter.h>
+
 #if defined(KODA_FILTER_AARCH64) || (defined(__aarch64__) && !defined(KODA_FILTER_X86_64))
 #include "filter_program_aarch64.h" /* generated */
 #elif defined(KODA_FILTER_X86_64) || defined(__x86_64__)

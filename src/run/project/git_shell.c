@@ -109,6 +109,7 @@ static const char *find_backtick(const char *at)
 	return at;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): bounded by KODA_GIT_SHELL_LEVELS */
 /* Reads a text in the command as a command. */
 static int split_inner(struct split *s, const char *start, const char *end)
 {
@@ -316,6 +317,7 @@ int koda_git_shell_split(struct koda_git_shell *shell, const char *text, unsigne
 	koda_buf_clear(&s.word);
 	return r;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* --- kinds --- */
 

@@ -188,7 +188,7 @@ int koda_git_submodules_check(struct koda_git_submodules *links, size_t i, bool 
 
 	if (r == KODA_OK)
 		r = koda_path_join(path.ptr, ".git", &dot_git, links->err);
-	if (r < 0)
+	if (r != KODA_OK)
 		return r;
 	repository.worktree = path.ptr;
 	repository.git_dir = dot_git;

@@ -9,9 +9,9 @@
 
 /* Calls that newer architectures lack, and what their libc makes instead. */
 #ifndef SYS_poll
-#define SYS_poll SYS_ppoll
-#define SYS_dup2 SYS_dup3
-#define SYS_open SYS_openat
+#define SYS_poll     SYS_ppoll
+#define SYS_dup2     SYS_dup3
+#define SYS_open     SYS_openat
 #define SYS_readlink SYS_readlinkat
 #endif
 
