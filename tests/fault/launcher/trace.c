@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace.h"
 
-#include <elf.h>
+#include "registers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +54,8 @@ struct tracer {
 	struct trace_result *result;
 	struct tracee tracees[TRACEES_MAX];
 	size_t count;
+	pid_t ended[TRACEES_MAX]; /* the last that have ended, in a ring */
+	size_t ended_count;
 	const enum trace_role *next; /* role of the next process; TRACE_ROLES: of all others */
 	enum trace_shape shape;
 	pid_t runner;
@@ -126,57 +128,17 @@ static void forget(struct tracer *t, pid_t pid)
 	for (size_t i = 0; i < t->count; i++)
 		if (t->tracees[i].pid == pid)
 			t->tracees[i] = t->tracees[--t->count];
+	t->ended[t->ended_count++ % TRACEES_MAX] = pid;
 }
 
-#if defined(__x86_64__)
-
-/* A call without effect takes the place of the one that is to fail. */
-static bool replace_call(pid_t pid)
+/* A child does not wait for its parent's stop at fork(): it may have ended when that is seen. */
+static bool has_ended(const struct tracer *t, pid_t pid)
 {
-	struct user_regs_struct regs;
-
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs) < 0)
-		return false;
-	regs.orig_rax = SYS_getpid;
-	return ptrace(PTRACE_SETREGS, pid, NULL, &regs) == 0;
+	for (size_t i = 0; i < TRACEES_MAX; i++)
+		if (t->ended[i] == pid)
+			return true;
+	return false;
 }
-
-static bool set_return(pid_t pid, int error)
-{
-	struct user_regs_struct regs;
-
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs) < 0)
-		return false;
-	regs.rax = (unsigned long long)(long long)-error;
-	return ptrace(PTRACE_SETREGS, pid, NULL, &regs) == 0;
-}
-
-#elif defined(__aarch64__)
-
-#define NT_SYSTEM_CALL 0x404
-
-static bool replace_call(pid_t pid)
-{
-	int nr = SYS_getpid;
-	struct iovec part = { &nr, sizeof(nr) };
-
-	return ptrace(PTRACE_SETREGSET, pid, (void *)NT_SYSTEM_CALL, &part) == 0;
-}
-
-static bool set_return(pid_t pid, int error)
-{
-	struct user_regs_struct regs;
-	struct iovec part = { &regs, sizeof(regs) };
-
-	if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &part) < 0)
-		return false;
-	regs.regs[0] = (unsigned long long)(long long)-error;
-	return ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &part) == 0;
-}
-
-#else
-#error "how to make a system call fail is not known for this machine"
-#endif
 
 static bool is_due(const struct tracer *t, const struct tracee *tracee, long nr)
 {
@@ -246,7 +208,7 @@ static bool at_entry(struct tracer *t, struct tracee *tracee, const struct sysca
 	if (t->fault->error == 0)
 		return kill(tracee->pid, SIGKILL) == 0;
 	tracee->failing = true;
-	return replace_call(tracee->pid);
+	return registers_replace_call(tracee->pid);
 }
 
 static bool at_syscall(struct tracer *t, struct tracee *tracee)
@@ -260,7 +222,7 @@ static bool at_syscall(struct tracer *t, struct tracee *tracee)
 		ok = at_entry(t, tracee, &info);
 	} else if (info.op == OP_EXIT && tracee->failing) {
 		tracee->failing = false;
-		ok = set_return(tracee->pid, t->fault->error);
+		ok = registers_set_return(tracee->pid, t->fault->error);
 	}
 	return ok || errno == ESRCH;
 }
@@ -289,7 +251,7 @@ static bool at_stop(struct tracer *t, struct tracee *tracee, int status)
 	} else if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 		   event == PTRACE_EVENT_CLONE) {
 		ok = ptrace(PTRACE_GETEVENTMSG, tracee->pid, NULL, &born) == 0 &&
-		     tracee_of(t, (pid_t)born);
+		     (has_ended(t, (pid_t)born) || tracee_of(t, (pid_t)born));
 	} else if (event == PTRACE_EVENT_EXEC) {
 		t->started = true;
 		if (tracee->role == TRACE_SPAWN)
