@@ -254,6 +254,7 @@ static bool at_stop(struct tracer *t, struct tracee *tracee, int status)
 		     (has_ended(t, (pid_t)born) || tracee_of(t, (pid_t)born));
 	} else if (event == PTRACE_EVENT_EXEC) {
 		t->started = true;
+		t->result->starts += role_of_parent(t, tracee->pid) == TRACE_RUNNER;
 		if (tracee->role == TRACE_SPAWN)
 			tracee->role = TRACE_GUARDIAN;
 		else if (tracee->role == TRACE_NAMESPACED)

@@ -48,6 +48,7 @@ struct trace_result {
 	bool fired;           /* the fault was met */
 	long fired_nr;        /* at this system call */
 	char fired_path[128]; /* that the call names, if it names one */
+	unsigned int starts;  /* launchers that the runner has started */
 	bool executed;        /* the command has become the program */
 	bool late;            /* it did not end by itself */
 	unsigned int left;    /* processes that outlived the runner for too long */
