@@ -6,15 +6,16 @@ BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 20
+SOAK_COMMANDS ?= 500
 # More arguments for the first `meson setup`, e.g. -Dwerror=true.
 MESON_ARGS ?=
 # More arguments for `meson test`, e.g. --suite unit.
 TEST_ARGS ?=
 
-export BUILD FUZZ_SECONDS
+export BUILD FUZZ_SECONDS SOAK_COMMANDS
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build run test lint format bench fuzz aarch64 install uninstall deb clean
+.PHONY: help setup build run test lint format bench fuzz soak aarch64 install uninstall deb clean
 
 help:
 	@echo 'make build      build the product into build/, programs in build/bin/'
@@ -27,6 +28,7 @@ help:
 	@echo 'make format     rewrite the C files the way `make lint` wants them'
 	@echo 'make bench      print the speed figures'
 	@echo 'make fuzz       fuzz each target for FUZZ_SECONDS (default 20)'
+	@echo 'make soak       run SOAK_COMMANDS (default 500) commands on threads and in an event loop, sanitized'
 	@echo 'make aarch64    build for aarch64 and run its unit tests under qemu-user, in build-aarch64/'
 	@echo 'make clean      remove every build directory'
 	@echo 'make setup      only install the Debian packages that are missing for all of these'
@@ -68,6 +70,10 @@ fuzz:
 	@tools/setup.sh build fuzz
 	@tools/fuzz.sh
 
+soak:
+	@tools/setup.sh build test
+	@tools/soak.sh
+
 aarch64:
 	@tools/setup.sh build test aarch64
 	@tools/cross.sh aarch64 "$$BUILD-aarch64"
@@ -88,6 +94,7 @@ deb:
 # Elsewhere only directories that meson has made.
 clean:
 	rm -rf build build-*/
-	@for dir in "$$BUILD" "$$BUILD-install" "$$BUILD-clang" "$$BUILD-fuzz" "$$BUILD-aarch64"; do \
+	@for dir in "$$BUILD" "$$BUILD-install" "$$BUILD-clang" "$$BUILD-fuzz" "$$BUILD-asan" "$$BUILD-tsan" \
+		"$$BUILD-aarch64"; do \
 		[ ! -d "$$dir/meson-private" ] || rm -rf -- "$$dir"; \
 	done

@@ -138,7 +138,7 @@ static struct koda_verdict judge_path(const struct answer *answer)
 	struct koda_verdict real = ask(answer->rules, answer->resolved, strlen(answer->resolved));
 
 	if (real.answer == KODA_ALLOW && written.answer == KODA_DENY &&
-	    written.why != KODA_WHY_DEFAULT)
+	    written.reason != KODA_REASON_DEFAULT)
 		return written;
 	return real;
 }
@@ -209,9 +209,9 @@ static struct koda_span reason(const struct answer *answer)
 {
 	if (answer->verdict.rule.len > 0)
 		return answer->verdict.rule;
-	if (answer->verdict.why == KODA_WHY_DEFAULT)
+	if (answer->verdict.reason == KODA_REASON_DEFAULT)
 		return koda_span_of(default_reason(answer));
-	if (answer->verdict.why == KODA_WHY_INVALID)
+	if (answer->verdict.reason == KODA_REASON_INVALID)
 		return koda_span_of("not a path");
 	return (struct koda_span){ "", 0 };
 }
@@ -273,7 +273,7 @@ static int add_line(struct koda_buf *out, const struct answer *answer)
 	if (r == KODA_OK)
 		r = answer->resolved ? add_paths(out, answer) : add_hosts(out, answer);
 	if (r == KODA_OK)
-		r = koda_buf_addf(out, " (%s%s", koda_why_name(answer->verdict.why),
+		r = koda_buf_addf(out, " (%s%s", koda_reason_name(answer->verdict.reason),
 				  why.len ? ": " : "");
 	if (r == KODA_OK)
 		r = cli_output_escape(out, why);
@@ -303,8 +303,8 @@ static int add_object(struct koda_buf *out, const struct answer *answer)
 	if (r == KODA_OK && !answer->resolved)
 		r = koda_buf_addf(out, ",\"port\":%u", (unsigned int)answer->port);
 	if (r == KODA_OK)
-		r = koda_buf_addf(out,
-				  ",\"why\":\"%s\",\"rule\":", koda_why_name(answer->verdict.why));
+		r = koda_buf_addf(
+			out, ",\"why\":\"%s\",\"rule\":", koda_reason_name(answer->verdict.reason));
 	if (r == KODA_OK)
 		r = answer->verdict.rule.len ? koda_escape_json_string(out, answer->verdict.rule)
 					     : koda_buf_addf(out, "null");

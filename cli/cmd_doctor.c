@@ -56,9 +56,9 @@ static void put_clause(struct writer *w, enum koda_clause clause,
 {
 	put(w, "  ");
 	put_padded(w, 17, koda_clause_name(clause));
-	put_padded(w, finding->why[0] && !explained ? 10 : 0,
+	put_padded(w, finding->reason[0] && !explained ? 10 : 0,
 		   koda_enforcement_name(finding->enforcement));
-	put(w, explained ? "" : finding->why);
+	put(w, explained ? "" : finding->reason);
 	put(w, "\n");
 	if (finding->remedy[0] && !explained) {
 		put(w, "                   remedy: ");
@@ -74,16 +74,16 @@ static void put_backend(struct writer *w, const struct koda_backend_state *state
 
 	put(w, "\n");
 	put(w, state->name);
-	if (!state->usable && strcmp(first->why, state->why.message) == 0) {
+	if (!state->usable && strcmp(first->reason, state->error.message) == 0) {
 		put(w, ": not in this release\n"); /* known by name only, nothing was tried */
 		return;
 	}
 	put(w, state->usable ? ": works\n" : ": does not work: ");
 	if (!state->usable) {
-		put_error(w, &state->why);
+		put_error(w, &state->error);
 		put(w, "\n");
 		put(w, "  reason: ");
-		put(w, first->why);
+		put(w, first->reason);
 		put(w, first->remedy[0] ? "\n  remedy: " : "");
 		put(w, first->remedy);
 		put(w, "\n");
@@ -114,8 +114,8 @@ static void put_backend_json(struct writer *w, const struct koda_backend_state *
 	put(w, "{\"name\":\"");
 	put(w, state->name);
 	put(w, state->usable ? "\",\"usable\":true" : "\",\"usable\":false");
-	put_member(w, "place", state->why.field);
-	put_member(w, "why", state->why.message);
+	put_member(w, "place", state->error.field);
+	put_member(w, "why", state->error.message);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++) {
 		const struct koda_finding *finding = &state->findings.clause[i];
@@ -125,7 +125,7 @@ static void put_backend_json(struct writer *w, const struct koda_backend_state *
 		put(w, "\":{\"grip\":\"");
 		put(w, koda_enforcement_name(finding->enforcement));
 		put(w, "\"");
-		put_member(w, "why", finding->why);
+		put_member(w, "why", finding->reason);
 		put_member(w, "remedy", finding->remedy);
 		put(w, "}");
 	}
@@ -175,7 +175,7 @@ static int read_options(const struct cli_call *call, bool *ret_json, struct koda
 
 int cli_cmd_doctor(const struct cli_call *call, struct koda_error *err)
 {
-	struct koda_diagnosis diagnosis;
+	struct koda_diagnosis diagnosis = { .size = sizeof(diagnosis) };
 	struct writer w = { .text = KODA_BUF_INIT((size_t)1 << 20) };
 	bool json = false;
 	int r = read_options(call, &json, err);

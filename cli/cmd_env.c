@@ -33,7 +33,8 @@ static int build_and_print(const struct cli_call *call, const struct cli_request
 {
 	cli_auto_setup struct cli_setup setup = CLI_SETUP_INIT;
 	koda_auto_free char *scratch = NULL;
-	struct koda_env_request wanted = { .host = call->env,
+	struct koda_env_request wanted = { .size = sizeof(wanted),
+					   .host = call->env,
 					   .command = request->shell ? request->shell
 								     : request->argv[0] };
 	const struct koda_policy *policy;

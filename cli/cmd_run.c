@@ -115,11 +115,22 @@ static int check_approval(const struct koda_policy *policy, const struct cli_req
 	return koda_fail(err, KODA_E_DENIED, 0, "the policy forbids running commands");
 }
 
-/* Returns the exit status for an outcome. Fails: as the set-up of the sandbox did. */
-static int conclude(const struct koda_outcome *outcome, const struct cli_request *request,
-		    struct koda_error *err)
+/* Tells that nothing ran, unless the launcher died, which may have started the command. */
+static int fail_setup(int code, struct koda_error *err)
 {
 	static const char long_prefix[] = "the sandbox could not be set up, nothing ran: ";
+
+	if (code != KODA_E_CHILD)
+		koda_error_prefix(err,
+				  strlen(err->message) + sizeof(long_prefix) < sizeof(err->message)
+					  ? long_prefix
+					  : "nothing ran: ");
+	return code;
+}
+
+/* Returns the exit status for an outcome. */
+static int conclude(const struct koda_outcome *outcome, const struct cli_request *request)
+{
 	const char *name = request->shell ? "sh" : request->argv[0];
 	char why[128];
 
@@ -129,7 +140,7 @@ static int conclude(const struct koda_outcome *outcome, const struct cli_request
 								   : outcome->code;
 	case KODA_END_SIGNAL:
 		return EXIT_SIGNAL_BASE + outcome->signal;
-	case KODA_END_TIMEOUT:
+	case KODA_END_WALL_TIME:
 		return EXIT_WALL_TIME;
 	case KODA_END_EXEC:
 		if (outcome->sys_errno == ENOENT)
@@ -144,16 +155,11 @@ static int conclude(const struct koda_outcome *outcome, const struct cli_request
 				   strerror_r(outcome->sys_errno, why, sizeof(why)));
 		return outcome->sys_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	case KODA_END_SETUP:
+	case KODA_END_REFUSED:
+	case KODA_END_COUNT:
 		break;
 	}
-	*err = outcome->setup;
-	/* A launcher that died may have started the command. */
-	if (err->code != KODA_E_CHILD)
-		koda_error_prefix(err,
-				  strlen(err->message) + sizeof(long_prefix) < sizeof(err->message)
-					  ? long_prefix
-					  : "nothing ran: ");
-	return err->code;
+	return CLI_EXIT_FAILED;
 }
 
 static int run_command(struct koda_sandbox *sandbox, const struct koda_command_options *options,
@@ -168,10 +174,9 @@ static int run_command(struct koda_sandbox *sandbox, const struct koda_command_o
 	cli_signals_forward(command);
 	r = koda_command_wait(command, &outcome, err);
 	cli_signals_stop_forwarding();
-	if (r == KODA_OK)
-		cli_remark_all(command, request, &outcome);
+	cli_remark_all(command, request, &outcome);
 	koda_command_free(command);
-	return r < 0 ? r : conclude(&outcome, request, err);
+	return r < 0 ? fail_setup(r, err) : conclude(&outcome, request);
 }
 
 static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
@@ -185,11 +190,13 @@ static int print_plan(struct koda_sandbox *sandbox, const struct koda_command_op
 	return r < 0 ? r : cli_output_print(text, strlen(text), err);
 }
 
-/* Returns -1 for a stream that is closed. To be asked before anything opens a descriptor, which may
- * get its number. */
-static int open_fd(int fd)
+/* Returns the runner's own stream, or none if it is closed. To be asked before anything opens a
+ * descriptor, which may get its number. */
+static struct koda_stream own_stream(int fd)
 {
-	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF ? fd : -1;
+	bool is_open = fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
+
+	return (struct koda_stream){ .kind = is_open ? KODA_STREAM_INHERIT : KODA_STREAM_NULL };
 }
 
 /* Opens the sandbox with the project of setup, then runs the command or prints its plan. */
@@ -229,7 +236,9 @@ static int act(const struct cli_call *call, struct cli_request *request, struct 
 		.size = sizeof(command),
 		.shell = request->shell,
 		.argv = request->argv,
-		.stdio = { open_fd(0), open_fd(1), open_fd(2) },
+		.in = own_stream(0),
+		.out = own_stream(1),
+		.err = own_stream(2),
 		.terminal = request->tty,
 		.untimed = request->policy.untimed,
 		.approved = true, /* by check_approval */
@@ -270,7 +279,7 @@ static int serve(const struct cli_call *call, enum cli_purpose purpose, struct k
 	else if (r > 0)
 		r = act(call, &request, err);
 	if (r < 0)
-		cli_events_refused(&request.events, r);
+		cli_events_refused(&request.events, err);
 	cli_request_clear(&request);
 	cli_signals_end();
 	return r;

@@ -196,17 +196,22 @@ static double now_secs(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void cli_events_refused(struct cli_events *events, int code)
+void cli_events_refused(struct cli_events *events, const struct koda_error *err)
 {
+	char message[sizeof(err->field) + sizeof(err->message) + 2];
 	const struct koda_event event = {
 		.type = KODA_EVENT_EXIT,
 		.time = now_secs(),
 		.data.exit = { .code = CLI_EXIT_FAILED,
-			       .reason = code == KODA_E_SYS || code == KODA_E_UNSUPPORTED ||
-							 code == KODA_E_CHILD
-						 ? KODA_REASON_SETUP
-						 : KODA_REASON_REFUSED },
+			       .end = err->code == KODA_E_SYS || err->code == KODA_E_UNSUPPORTED ||
+						      err->code == KODA_E_CHILD
+					      ? KODA_END_SETUP
+					      : KODA_END_REFUSED,
+			       .message = message },
 	};
+
+	(void)snprintf(message, sizeof(message), "%s%s%s", err->field, err->field[0] ? ": " : "",
+		       err->message);
 
 	if (!events->ended)
 		cli_events_write(events, &event);

@@ -88,7 +88,7 @@ int cli_policy_file_check(const struct cli_policy_file *file, struct koda_projec
 			  struct koda_error *err)
 {
 	struct koda_span root = koda_span_of(koda_project_root(project));
-	struct koda_place place;
+	struct koda_place place = { .size = sizeof(place) };
 	struct koda_rules *rules = NULL;
 	const char *why = file->refusal;
 	int r = koda_project_place(project, &place, err);

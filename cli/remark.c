@@ -34,7 +34,7 @@ static void remark_dropped(const struct koda_command *command, const struct koda
 		   "%llu bytes of output were left out; of each stream %llu are kept (see "
 		   "--max-output); a file that the command itself writes has no such limit",
 		   (unsigned long long)outcome->output_dropped,
-		   (unsigned long long)koda_command_limit(command, KODA_CEILING_OUTPUT));
+		   (unsigned long long)koda_command_limit(command, KODA_LIMIT_OUTPUT));
 }
 
 /* Returns whether the command exited with 0. */
@@ -52,12 +52,12 @@ static bool remark_end(const struct koda_command *command, enum koda_trust trust
 		"there are so many repositories that their git directories are read-only; to "
 		"commit in one, name it with --root";
 	static const char *const texts[] = {
-		[KODA_CEILING_WALL_TIME] = "the wall time has passed",
-		[KODA_CEILING_MEMORY] = "the memory limit was reached; everything was ended",
-		[KODA_CEILING_PROCESSES] = "the process limit was reached",
-		[KODA_CEILING_CPU_TIME] = "the limit of processor time was reached",
-		[KODA_CEILING_FILE_SIZE] = "the limit of a file's size was reached",
-		[KODA_CEILING_REPOSITORIES] = repositories,
+		[KODA_LIMIT_WALL_TIME] = "the wall time has passed",
+		[KODA_LIMIT_MEMORY] = "the memory limit was reached; everything was ended",
+		[KODA_LIMIT_PROCESSES] = "the process limit was reached",
+		[KODA_LIMIT_CPU_TIME] = "the limit of processor time was reached",
+		[KODA_LIMIT_FILE_SIZE] = "the limit of a file's size was reached",
+		[KODA_LIMIT_REPOSITORIES] = repositories,
 	};
 	/* In a control group fork() fails at the limit, and the other processes go on. */
 	bool killed = outcome->end == KODA_END_SIGNAL && outcome->signal == SIGKILL;
@@ -68,16 +68,16 @@ static bool remark_end(const struct koda_command *command, enum koda_trust trust
 	(void)snprintf(clock, sizeof(clock),
 		       " (%llu s) and everything was ended; --wall-time gives up to %llu s; a "
 		       "command on a terminal (--tty), and koda-sandbox shell, have no wall time",
-		       (unsigned long long)koda_command_limit(command, KODA_CEILING_WALL_TIME),
+		       (unsigned long long)koda_command_limit(command, KODA_LIMIT_WALL_TIME),
 		       (unsigned long long)koda_trust_limits(trust).wall_time_ceiling_secs);
 	for (size_t i = 0; i < KODA_ARRAY_LEN(texts); i++)
 		if (texts[i] && (outcome->limits & 1U << i) &&
-		    (i != KODA_CEILING_REPOSITORIES || !is_well(outcome))) {
+		    (i != KODA_LIMIT_REPOSITORIES || !is_well(outcome))) {
 			cli_remark(in_line, "%s%s", texts[i],
-				   i == KODA_CEILING_WALL_TIME   ? clock
-				   : i != KODA_CEILING_PROCESSES ? ""
-				   : killed                      ? "; everything was ended"
-								 : "; starting one more failed");
+				   i == KODA_LIMIT_WALL_TIME   ? clock
+				   : i != KODA_LIMIT_PROCESSES ? ""
+				   : killed                    ? "; everything was ended"
+							       : "; starting one more failed");
 			in_line = false;
 		}
 	if (outcome->output_dropped > 0) {
@@ -85,7 +85,7 @@ static bool remark_end(const struct koda_command *command, enum koda_trust trust
 		in_line = false;
 	}
 	/* Output that was lost at the end of the wall time needs no remark of its own. */
-	if (outcome->output_errno && !(late && outcome->end == KODA_END_TIMEOUT)) {
+	if (outcome->output_errno && !(late && outcome->end == KODA_END_WALL_TIME)) {
 		cli_remark(in_line, "output was lost, %s%s",
 			   late ? "its reader did not take it in time" : "it cannot be written: ",
 			   late ? "" : strerror_r(outcome->output_errno, why, sizeof(why)));
@@ -144,7 +144,7 @@ void cli_remark_all(const struct koda_command *command, const struct cli_request
 
 	in_line = remark_end(command, request->policy.trust, outcome, in_line);
 	in_line = remark_left(command, outcome, in_line);
-	if (outcome->end == KODA_END_SIGNAL || outcome->end == KODA_END_TIMEOUT ||
+	if (outcome->end == KODA_END_SIGNAL || outcome->end == KODA_END_WALL_TIME ||
 	    (outcome->end == KODA_END_EXITED && outcome->code != 0))
 		print_violations(command, in_line);
 }

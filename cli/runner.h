@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "cli.h"
 
-#include <koda/run.h>
+#include <koda/command.h>
 
 /* --- signals.c --- */
 
@@ -54,8 +54,8 @@ KODA_CHECK int cli_events_open_file(struct cli_events *events, const char *path,
 				    struct koda_error *err);
 /* Writes an event; a koda_event_fn whose ctx is the struct cli_events. Never blocks. */
 void cli_events_write(void *ctx, const struct koda_event *event);
-/* Writes the exit event of a command that did not run because of code, unless there was one. */
-void cli_events_refused(struct cli_events *events, int code);
+/* Writes the exit event of a command that did not run because of err, unless there was one. */
+void cli_events_refused(struct cli_events *events, const struct koda_error *err);
 void cli_events_clear(struct cli_events *events);
 
 #endif

@@ -71,14 +71,14 @@ static int lower_limit(const struct cli_number *number, enum koda_limit limit,
 static int set_limits(const struct cli_policy_options *options, struct koda_policy *policy,
 		      struct koda_error *err)
 {
-	int r = lower_limit(&options->memory_bytes, KODA_LIMIT_MAX_RSS_BYTES, policy, err);
+	int r = lower_limit(&options->memory_bytes, KODA_LIMIT_MEMORY, policy, err);
 
 	if (r == KODA_OK)
-		r = lower_limit(&options->output_bytes, KODA_LIMIT_MAX_OUTPUT_BYTES, policy, err);
+		r = lower_limit(&options->output_bytes, KODA_LIMIT_OUTPUT, policy, err);
 	if (r == KODA_OK && options->untimed)
-		koda_policy_unset_limit(policy, KODA_LIMIT_WALL_TIME_SECS);
+		koda_policy_unset_limit(policy, KODA_LIMIT_WALL_TIME);
 	if (r == KODA_OK && options->wall_time_secs.given)
-		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS,
+		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME,
 					  options->wall_time_secs.value, err);
 	return r;
 }

@@ -29,8 +29,8 @@ static void end_by(int number)
 	(void)raise(number);
 }
 
-/* Replaces standard output and error by /dev/null, so that a reader that does not read keeps
- * nothing waiting. dup2() keeps their numbers: a poll() that begins later is for the new files. */
+/* Replaces standard output and error by /dev/null, so that the runner's own messages wait for no
+ * reader: write() fails with EINTR, and what is written next goes there. */
 static bool drop_output(void)
 {
 	int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -46,8 +46,10 @@ static bool drop_output(void)
  * it would be left to a process that may never reap it. A second signal ends the runner at once. */
 static void strike(int number)
 {
-	if (running)
+	if (running) {
 		koda_command_suspend(running); /* the terminal is left as it was found */
+		koda_command_kill(running);    /* no reader of its output is waited for */
+	}
 	if (ends_by || !drop_output())
 		end_by(number);
 	ends_by = number;
@@ -146,7 +148,7 @@ void cli_signals_release(void)
 void cli_signals_forward(struct koda_command *command)
 {
 	/* So many seconds, over a hundred years, count as none. */
-	bool endless = koda_command_limit(command, KODA_CEILING_WALL_TIME) >= UINT32_MAX;
+	bool endless = koda_command_limit(command, KODA_LIMIT_WALL_TIME) >= UINT32_MAX;
 	const struct {
 		int number;
 		void (*handler)(int);

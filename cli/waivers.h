@@ -8,7 +8,7 @@
 
 #include "options.h"
 
-#include <koda/run.h>
+#include <koda/sandbox.h>
 
 /* clang-format off */
 #define CLI_WAIVER_OPTIONS                                                                           \

@@ -115,7 +115,7 @@ static int add_path(const struct kind *kind, const char *path, const struct koda
 	int r = ask_path(rules, kind, path, &verdict, err);
 
 	/* Writes to a package cache go to a copy; the person means the host's directory. */
-	if (r == KODA_OK && verdict.answer == KODA_ALLOW && verdict.why != KODA_WHY_CACHE) {
+	if (r == KODA_OK && verdict.answer == KODA_ALLOW && verdict.reason != KODA_REASON_CACHE) {
 		note(kind, path, "%s", kind->already);
 		return KODA_OK;
 	}
@@ -151,7 +151,7 @@ static int each(const struct cli_widen *widen, struct koda_project *project,
 	} rows[] = { { &domain_kind, &widen->domains },
 		     { &read_kind, &widen->reads },
 		     { &write_kind, &widen->writes } };
-	struct koda_place place;
+	struct koda_place place = { .size = sizeof(place) };
 	struct koda_rules *rules = NULL;
 	int r;
 
@@ -195,7 +195,7 @@ static int tell_one(const struct kind *kind, const char *arg, const struct koda_
 	else
 		r = ask_path(rules, kind, arg, &verdict, err);
 	if (r == KODA_OK && verdict.answer == KODA_DENY)
-		note(kind, arg, "still denied (%s%s%.*s)", koda_why_name(verdict.why),
+		note(kind, arg, "still denied (%s%s%.*s)", koda_reason_name(verdict.reason),
 		     verdict.rule.len ? ": " : "", (int)verdict.rule.len,
 		     verdict.rule.len ? verdict.rule.ptr : "");
 	else if (r == KODA_OK && kind == &write_kind && is_own_rule(&verdict, arg) &&

@@ -5,7 +5,7 @@
  *   cc run.c $(pkg-config --cflags --libs koda-sandbox) -o run
  *   ./run 'echo hello; touch /etc/no'
  */
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,8 +21,6 @@ static int fail(const char *what, const struct koda_error *err)
 static int tell(const struct koda_outcome *outcome)
 {
 	switch (outcome->end) {
-	case KODA_END_SETUP:
-		return fail("the sandbox could not be set up, nothing ran", &outcome->setup);
 	case KODA_END_EXEC:
 		(void)fprintf(stderr, "the command could not be executed\n");
 		return 126;
@@ -33,11 +31,12 @@ static int tell(const struct koda_outcome *outcome)
 	case KODA_END_SIGNAL:
 		(void)fprintf(stderr, "ended by signal %d\n", outcome->signal);
 		return 128 + outcome->signal;
-	case KODA_END_TIMEOUT:
+	case KODA_END_WALL_TIME:
 		(void)fprintf(stderr, "took too long, and was ended\n");
 		return 124;
+	default: /* koda_command_wait has failed */
+		return 125;
 	}
-	return 125;
 }
 
 int main(int argc, char **argv)
@@ -48,7 +47,10 @@ int main(int argc, char **argv)
 		.trust = KODA_TRUST_AUTO,
 		.host_env = (const char *const *)environ,
 	};
-	struct koda_command_options what = { .size = sizeof(what), .stdio = { 0, 1, 2 } };
+	struct koda_command_options what = { .size = sizeof(what),
+					     .in = { .kind = KODA_STREAM_INHERIT },
+					     .out = { .kind = KODA_STREAM_INHERIT },
+					     .err = { .kind = KODA_STREAM_INHERIT } };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
@@ -62,7 +64,7 @@ int main(int argc, char **argv)
 	what.shell = argv[1];
 	if (koda_sandbox_open(&options, &sandbox, &err) < 0)
 		return fail("no sandbox", &err);
-	/* A sandbox can start any number of commands, one after the other. */
+	/* A sandbox can start any number of commands, also several at once: see agent.c. */
 	if (koda_sandbox_start(sandbox, &what, &command, &err) < 0 ||
 	    koda_command_wait(command, &outcome, &err) < 0)
 		status = fail("not run", &err);

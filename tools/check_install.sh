@@ -26,7 +26,7 @@ check() {
 	fi
 }
 
-for file in bin/koda-sandbox include/koda/sandbox.h \
+for file in bin/koda-sandbox include/koda/koda.h \
 	share/man/man1/koda-sandbox.1 share/man/man1/koda-sandbox-policy.1 \
 	share/man/man5/koda-sandbox-policy.5 share/man/man3/libkoda-sandbox.3 \
 	share/bash-completion/completions/koda-sandbox share/zsh/site-functions/_koda-sandbox \

@@ -10,8 +10,9 @@ import sys
 
 import sources
 
-# Compiled by tools/check_install.sh against an installed library, on purpose not by the build.
-ELSEWHERE = {"examples/descriptor.c", "examples/run.c", "tests/install/consumer.c"}
+# Compiled by tools/check_install.sh and examples.bats against the library, on purpose not by the build.
+ELSEWHERE = {"examples/agent.c", "examples/descriptor.c", "examples/run.c",
+             "tests/install/consumer.c"}
 # Folders whose meson.build lists the bare <name> of a file <prefix><name>.<suffix>.
 BARE = {
     "tests/unit": r"test_(\w+)\.c",

@@ -22,6 +22,7 @@ table=(
 	'test  | a second opinion on HTTP                 | libhttp-parser-dev'
 	'test  | clients of the proxy                     | curl wget openssl openssh-client python3-httpx python3-requests'
 	'test  | parser of the AppArmor profile           | apparmor'
+	'test  | runs examples/agent.mjs                  | nodejs'
 	'lint  | formatter, static analysers              | clang-format clang-tidy cppcheck'
 	'lint  | shell scripts, spelling                  | shellcheck codespell'
 	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'
@@ -29,7 +30,7 @@ table=(
 	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
 	'aarch64 | cross compiler; tools/sysroot.sh unpacks libraries of arm64 | gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 	'aarch64 | runs the unit tests of aarch64         | qemu-user'
-	'ci    | clients and servers of the proxy that are tried where they are | golang-go nginx nodejs openssh-server'
+	'ci    | clients and servers of the proxy that are tried where they are | golang-go nginx openssh-server'
 )
 
 packages=()

@@ -56,7 +56,7 @@ enum koda_enforcement {
 
 struct koda_finding {
 	enum koda_enforcement enforcement;
-	const char *why;    /* static; "" if there is nothing to say */
+	const char *reason; /* static; "" if there is nothing to say */
 	const char *remedy; /* static; what would make it better, or "" */
 };
 

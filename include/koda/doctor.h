@@ -15,13 +15,14 @@ extern "C" {
 #define KODA_BACKEND_MAX 8
 
 struct koda_backend_state {
-	const char *name;      /* static */
-	bool usable;           /* a command ran in it */
-	struct koda_error why; /* if not: what failed */
+	const char *name;        /* static */
+	bool usable;             /* a command ran in it */
+	struct koda_error error; /* if not: what failed */
 	struct koda_findings findings;
 };
 
 struct koda_diagnosis {
+	size_t size;     /* sizeof(struct koda_diagnosis), set by the caller */
 	char kernel[65]; /* its release */
 	size_t count;
 	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the best first */

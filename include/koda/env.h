@@ -9,6 +9,7 @@
 
 #include <koda/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +23,7 @@ extern "C" {
 #define KODA_CA_BUNDLE_INSIDE "/run/koda/" KODA_CA_BUNDLE_NAME
 
 struct koda_env_request {
+	size_t size;             /* sizeof(struct koda_env_request) */
 	const char *const *host; /* NULL-terminated NAME=VALUE, usually environ */
 	const char *command;     /* shell text or program; its first word picks the extras */
 	const char *cwd;         /* working directory inside */
@@ -30,7 +32,6 @@ struct koda_env_request {
 	bool no_sandbox;         /* the host's temporary directory, and nothing says "sandbox" */
 	const char *scratch;     /* temporary directory, with the CA bundle in it; NULL: /tmp, and
 				  * the bundle is at KODA_CA_BUNDLE_INSIDE */
-	const void *reserved[4]; /* for later releases; NULL */
 };
 
 /* Makes up the path of a temporary directory below the host's /tmp, as a command gets it that has

@@ -8,7 +8,9 @@
 
 #include <koda/clause.h>
 #include <koda/error.h>
+#include <koda/limit.h>
 #include <koda/trust.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -53,36 +55,20 @@ enum koda_source {
 	KODA_SOURCE_COUNT
 };
 
-/* A limit that was reached. */
-#define KODA_CEILINGS(X)                                                                           \
-	X(WALL_TIME, "wall_time")                                                                  \
-	X(OUTPUT, "output")                                                                        \
-	X(MEMORY, "memory")                                                                        \
-	X(PROCESSES, "processes")                                                                  \
-	X(CPU_TIME, "cpu_time")                                                                    \
-	X(FILE_SIZE, "file_size")                                                                  \
-	X(REPOSITORIES, "repositories") /* beyond it, git directories are read-only as a whole */
-
-enum koda_ceiling {
-#define KODA_CEILING_ENUM(name, text) KODA_CEILING_##name,
-	KODA_CEILINGS(KODA_CEILING_ENUM)
-#undef KODA_CEILING_ENUM
-	KODA_CEILING_COUNT
-};
-
-/* How a run ended. */
-#define KODA_REASONS(X)                                                                            \
+/* How a command ended: enumerator, name in JSON. */
+#define KODA_ENDS(X)                                                                               \
+	X(SETUP, "setup")     /* the sandbox could not be set up; nothing ran */                   \
+	X(REFUSED, "refused") /* the policy or the user said no; nothing ran */                    \
+	X(EXEC, "exited")     /* execve() of the program failed */                                 \
 	X(EXITED, "exited")                                                                        \
 	X(SIGNAL, "signal")                                                                        \
-	X(WALL_TIME, "wall_time")                                                                  \
-	X(REFUSED, "refused") /* the policy or the user said no */                                 \
-	X(SETUP, "setup")     /* the sandbox could not be made; nothing ran */
+	X(WALL_TIME, "wall_time") /* it passed; everything was ended */
 
-enum koda_reason {
-#define KODA_REASON_ENUM(name, text) KODA_REASON_##name,
-	KODA_REASONS(KODA_REASON_ENUM)
-#undef KODA_REASON_ENUM
-	KODA_REASON_COUNT
+enum koda_end {
+#define KODA_END_ENUM(name, text) KODA_END_##name,
+	KODA_ENDS(KODA_END_ENUM)
+#undef KODA_END_ENUM
+	KODA_END_COUNT
 };
 
 /* Files of a command that host tools obey, in a directory that existed before it. */
@@ -105,7 +91,7 @@ struct koda_event_start {
 	const char *backend;
 	enum koda_trust trust;
 	const struct koda_findings *findings;
-	const uint64_t *limits; /* KODA_CEILING_COUNT of them; UINT64_MAX: none */
+	const uint64_t *limits; /* KODA_LIMIT_COUNT of them; UINT64_MAX: none */
 	const char *tls; /* with net.mitm "terminated", or "opaque" if its bundle has no key; else
 			    NULL */
 };
@@ -135,7 +121,7 @@ struct koda_event_egress {
 };
 
 struct koda_event_limit {
-	enum koda_ceiling which;
+	enum koda_limit which;
 	uint64_t value; /* what the limit is: seconds, bytes, processes or repositories */
 };
 
@@ -148,13 +134,17 @@ struct koda_event_left_behind {
 struct koda_event_exit {
 	int code;   /* -1: none */
 	int signal; /* 0: none */
-	enum koda_reason reason;
+	enum koda_end end;
 	double wall_ms;
+	const char *message; /* why nothing ran; NULL if the command ran */
+	bool by_host;        /* the signal was the SIGKILL of koda_command_kill */
 };
 
 struct koda_event {
 	enum koda_event_type type;
-	double time; /* seconds since the epoch */
+	double time;    /* seconds since the epoch */
+	const char *id; /* of the command; NULL: the event is of none (koda_egress_serve) */
+	void *user;     /* of the command's options */
 	union {
 		struct koda_event_start start;
 		struct koda_event_violation violation;
@@ -165,10 +155,12 @@ struct koda_event {
 	} data;
 };
 
-/* Called from the thread that starts the command, waits for it or frees it; must not call these
- * functions. Every KODA_EVENT_START is followed by exactly one KODA_EVENT_EXIT of its command,
- * which is its last event, also if the command is freed while it runs. A koda_sandbox_start that
- * fails reports no event. */
+/* Called from the thread that starts the command, waits for it, steps it or frees it; must not call
+ * these functions for the command or sandbox of the event, but may free the command. Every
+ * koda_sandbox_start is followed by exactly one KODA_EVENT_EXIT, which is the last event of its
+ * command: also if the command is freed while it runs, and if koda_sandbox_start fails, which then
+ * has no KODA_EVENT_START. Only a call that was refused because the sandbox is in use or the size
+ * of the options is wrong has no event. */
 typedef void koda_event_fn(void *ctx, const struct koda_event *event);
 
 /* Returns the event as one line of JSON with its newline; owned by the caller (free). Fails: NOMEM.

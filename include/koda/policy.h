@@ -11,6 +11,7 @@
 #define KODA_POLICY_H
 
 #include <koda/error.h>
+#include <koda/limit.h>
 #include <koda/span.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,15 +43,6 @@ enum koda_flag {
 	KODA_FLAG_ALLOW_LOCAL_BINDING,    /* net.allow_local_binding */
 	KODA_FLAG_WEAKER_MACOS_ISOLATION, /* net.weaker_macos_isolation */
 	KODA_FLAG_COUNT
-};
-
-enum koda_limit {
-	KODA_LIMIT_CPU_TIME_SECS,
-	KODA_LIMIT_WALL_TIME_SECS,
-	KODA_LIMIT_MAX_RSS_BYTES,
-	KODA_LIMIT_MAX_OPEN_FDS,
-	KODA_LIMIT_MAX_OUTPUT_BYTES,
-	KODA_LIMIT_COUNT
 };
 
 /* Largest value of a limit: what both JSON readers and 64-bit signed hosts agree on. */

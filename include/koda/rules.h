@@ -38,7 +38,7 @@ enum koda_answer {
 };
 
 /* What decided: enumerator, name as printed. */
-#define KODA_WHYS(X)                                                                               \
+#define KODA_REASONS(X)                                                                            \
 	X(INVALID, "invalid") /* not a path, not a host */                                         \
 	X(DEFAULT, "default") /* no rule covers it */                                              \
 	X(DENY_READ, "fs.deny_read")                                                               \
@@ -61,16 +61,16 @@ enum koda_answer {
 	X(OWN_POLICY, "floor.own_policy")   /* where a person keeps policies for koda-sandbox */   \
 	X(KERNEL_HIDDEN, "floor.kernel_hidden") /* what the kernel tells of the host */
 
-enum koda_why {
-#define KODA_WHY_ENUM(name, text) KODA_WHY_##name,
-	KODA_WHYS(KODA_WHY_ENUM)
-#undef KODA_WHY_ENUM
-	KODA_WHY_COUNT
+enum koda_reason {
+#define KODA_REASON_ENUM(name, text) KODA_REASON_##name,
+	KODA_REASONS(KODA_REASON_ENUM)
+#undef KODA_REASON_ENUM
+	KODA_REASON_COUNT
 };
 
 struct koda_verdict {
 	enum koda_answer answer;
-	enum koda_why why;
+	enum koda_reason reason;
 	struct koda_span
 		rule; /* the deciding rule's text, borrowed from the rule set; may be empty */
 };
@@ -78,6 +78,7 @@ struct koda_verdict {
 /* Facts about the machine and the project. All borrowed for the call; NULL means unknown, and rules
  * that depend on it are left out. Paths are absolute. koda_project_place fills it in. */
 struct koda_place {
+	size_t size;                     /* sizeof(struct koda_place) */
 	const char *root;                /* project root */
 	const char *home;                /* $HOME */
 	const char *config_home;         /* $XDG_CONFIG_HOME; NULL: home/.config */
@@ -95,7 +96,6 @@ struct koda_place {
 	 * project's: writable if the root is, but for the protected names in them. */
 	const char *const *own_git_dirs;
 	const char *const *caches; /* package caches that exist */
-	const void *reserved[4];   /* for later releases; NULL */
 };
 
 /* Compiles policy and floor; keeps nothing of its arguments. Fails: POLICY for a place that is
@@ -138,8 +138,8 @@ KODA_API struct koda_verdict koda_rules_address(const struct koda_rules *rules, 
 						size_t len, uint16_t port,
 						const struct koda_addr *addr);
 
-/* Returns "fs.deny_read" for KODA_WHY_DENY_READ and so on; never NULL. */
-KODA_API const char *koda_why_name(enum koda_why why);
+/* Returns "fs.deny_read" for KODA_REASON_DENY_READ and so on; never NULL. */
+KODA_API const char *koda_reason_name(enum koda_reason why);
 
 #ifdef __cplusplus
 }

@@ -60,7 +60,8 @@ static int read_policy(int fd, struct sealed *sealed, struct koda_error *err)
 static int compile(const struct koda_policy *policy, struct egress_ruleset **ret_set,
 		   struct koda_error *err)
 {
-	const struct koda_place nowhere = { 0 }; /* the proxy does not use rules about paths */
+	/* The proxy does not use rules about paths. */
+	const struct koda_place nowhere = { .size = sizeof(nowhere) };
 	struct koda_rules *rules;
 	int r = koda_rules_new(policy, &nowhere, &rules, err);
 

@@ -151,13 +151,3 @@ void koda_error_within(struct koda_error *err, const char *outer)
 	copy_escaped(safe, sizeof(safe), outer);
 	put_before(err->field, sizeof(err->field), safe);
 }
-
-int koda_fail_if_reserved(const void *const reserved[4], struct koda_error *err)
-{
-	for (size_t i = 0; i < 4; i++)
-		if (reserved[i])
-			return koda_fail_at(
-				err, KODA_E_UNSUPPORTED, 0, "reserved",
-				"a later release of the library may know it; NULL here");
-	return KODA_OK;
-}

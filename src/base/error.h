@@ -28,7 +28,4 @@ int koda_fail_nomem(struct koda_error *err);
 /* Fills err for a code that a bounded container returned: LIMIT becomes "WHAT is too long". */
 int koda_fail_room(struct koda_error *err, int code, const char *what);
 
-/* Checks the reserved members of a public struct. Fails: UNSUPPORTED if any of them is set. */
-KODA_CHECK int koda_fail_if_reserved(const void *const reserved[4], struct koda_error *err);
-
 #endif

@@ -95,7 +95,8 @@ int koda_plan_cache(const struct koda_cache_copy *copy, struct koda_span cache,
 
 static bool is_copied(const struct koda_cache_copy *copy, struct koda_span path)
 {
-	return koda_rules_write(copy->request->rules, path.ptr, path.len).why == KODA_WHY_CACHE;
+	return koda_rules_write(copy->request->rules, path.ptr, path.len).reason ==
+	       KODA_REASON_CACHE;
 }
 
 static int look_at(const struct koda_cache_copy *copy, struct koda_span path,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/filter.h"
 
-#include <koda/run.h>
+#include <koda/sandbox.h>
 #include <linux/filter.h>
 
 #include "plan/filter_program.h"

@@ -5,7 +5,7 @@
 
 #include <koda/span.h>
 
-/* The program as the kernel takes it; koda_filter_listing (koda/run.h) is for people. */
+/* The program as the kernel takes it; koda_filter_listing (koda/sandbox.h) is for people. */
 struct koda_span koda_filter_program(void);
 
 #endif

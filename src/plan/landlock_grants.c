@@ -86,7 +86,7 @@ static bool is_granted(const struct granter *c, struct koda_span path)
 {
 	struct koda_verdict v = koda_rules_write(c->request->rules, path.ptr, path.len);
 
-	return v.answer == KODA_ALLOW && v.why != KODA_WHY_CACHE;
+	return v.answer == KODA_ALLOW && v.reason != KODA_REASON_CACHE;
 }
 
 static bool may_write(const struct granter *c, struct koda_span path)
@@ -163,8 +163,8 @@ static int find_candidates(struct granter *c)
  * keep the home directory from being listed. */
 static bool is_own_state(const struct pass *pass, const struct edge *edge)
 {
-	return koda_rules_read(pass->c->request->rules, edge->path.ptr, edge->path.len).why ==
-	       KODA_WHY_OWN_STATE;
+	return koda_rules_read(pass->c->request->rules, edge->path.ptr, edge->path.len).reason ==
+	       KODA_REASON_OWN_STATE;
 }
 
 /* Adds the directories above an edge to the rim, up to the first denied one. READ_DIR on them would
@@ -217,7 +217,7 @@ static int may_be_made(const struct pass *pass, const struct edge *edge, bool *r
 	if (!up)
 		return koda_fail_nomem(c->err);
 	*ret_may = pass->rights == RIGHTS_READ && read.answer == KODA_DENY &&
-		   read.why != KODA_WHY_KERNEL_HIDDEN &&
+		   read.reason != KODA_REASON_KERNEL_HIDDEN &&
 		   !may_write(c, koda_plan_path_parent(edge->path));
 	while (r == KODA_OK && *ret_may && look.type == KODA_FILE_MISSING && up[1]) {
 		up[koda_plan_path_parent(koda_span_of(up)).len] = '\0';
@@ -233,8 +233,8 @@ static bool is_kept_by_kernel(const struct granter *c, struct koda_span path)
 	const struct koda_fs_ops *fs = c->request->fs;
 
 	return fs->may &&
-	       koda_rules_read(c->request->rules, path.ptr, path.len).why ==
-		       KODA_WHY_KERNEL_HIDDEN &&
+	       koda_rules_read(c->request->rules, path.ptr, path.len).reason ==
+		       KODA_REASON_KERNEL_HIDDEN &&
 	       !fs->may(fs->ctx, path.ptr, R_OK);
 }
 

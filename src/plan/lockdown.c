@@ -65,6 +65,18 @@ static int add_limit(struct koda_plan *plan, unsigned int resource, uint64_t sof
 	return koda_plan_add(plan, &op, NULL, err);
 }
 
+/* Returns whether memory is limited, and to how much: the smaller of policy and request. */
+static bool memory_limit(const struct koda_plan_request *request, uint64_t *ret_value)
+{
+	bool stated = koda_policy_limit(request->policy, KODA_LIMIT_MEMORY, ret_value);
+
+	if (request->memory_limit && (!stated || request->memory_limit < *ret_value)) {
+		*ret_value = request->memory_limit;
+		stated = true;
+	}
+	return stated;
+}
+
 /* Adds the limit of resident memory of the whole process tree, which init or the control group
  * enforces; RLIMIT_RSS only carries the number. Without a control group each process also gets
  * RLIMIT_DATA, if the limit is lower than the default of the machine. Not otherwise: RLIMIT_DATA
@@ -75,7 +87,7 @@ static int add_memory(struct koda_plan *plan, const struct koda_plan_request *re
 	uint64_t value;
 	int r;
 
-	if (!koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &value))
+	if (!memory_limit(request, &value))
 		return KODA_OK;
 	r = add_limit(plan, RLIMIT_RSS, value, value, err);
 	/* T-31. Page cache is not counted, because the kernel can reclaim it; so little of it may
@@ -92,25 +104,26 @@ int koda_plan_limits(struct koda_plan *plan, const struct koda_plan_request *req
 		     struct koda_error *err)
 {
 	struct koda_trust_limits table = koda_trust_limits(request->trust);
-	uint64_t processes = request->max_processes ? request->max_processes : table.max_processes;
+	uint64_t processes = table.max_processes;
 	struct koda_op group = { .kind = KODA_OP_CGROUP };
 	uint64_t value;
 	int r = add_limit(plan, RLIMIT_CORE, table.max_core_bytes, table.max_core_bytes, err);
 
+	if (request->max_processes && request->max_processes < processes)
+		processes = request->max_processes;
 	if (r == KODA_OK)
 		r = add_limit(plan, RLIMIT_NPROC, processes, processes, err);
 	if (r == KODA_OK)
 		r = add_limit(plan, RLIMIT_FSIZE, table.max_file_bytes, table.max_file_bytes, err);
-	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_MAX_OPEN_FDS, &value))
+	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_OPEN_FILES, &value))
 		r = add_limit(plan, RLIMIT_NOFILE, value, value, err);
 	if (r == KODA_OK)
 		r = add_memory(plan, request, err);
 	/* SIGXCPU at the soft limit, which can be handled; SIGKILL at the hard one. */
-	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_CPU_TIME_SECS, &value))
+	if (r == KODA_OK && koda_policy_limit(request->policy, KODA_LIMIT_CPU_TIME, &value))
 		r = add_limit(plan, RLIMIT_CPU, value, value + CPU_GRACE_SECS, err);
 	/* Without a control group init counts the tree itself. The group contains init, too. */
-	if (r == KODA_OK && request->cgroup &&
-	    koda_policy_limit(request->policy, KODA_LIMIT_MAX_RSS_BYTES, &group.n1)) {
+	if (r == KODA_OK && request->cgroup && memory_limit(request, &group.n1)) {
 		group.text1 = koda_span_of(request->cgroup);
 		group.n2 = processes + 1;
 		r = koda_plan_add(plan, &group, NULL, err);

@@ -45,7 +45,7 @@ static int find_holes(const struct koda_rules *rules, struct koda_set *above,
 		struct koda_span path = koda_strlist_get(marked, i);
 		struct koda_verdict v = koda_rules_read(rules, path.ptr, path.len);
 
-		if (v.why != KODA_WHY_READ_HOLE)
+		if (v.reason != KODA_REASON_READ_HOLE)
 			continue;
 		for (struct koda_span up = koda_plan_path_parent(path); up.len > 1;
 		     up = koda_plan_path_parent(up))

@@ -41,7 +41,7 @@ const char *koda_plan_placeholder_contents(const struct koda_rules *rules, struc
 {
 	struct koda_verdict write = koda_rules_write(rules, path.ptr, path.len);
 
-	if (write.why != KODA_WHY_GIT || is_listed(git_dir_names, last_name(write.rule)))
+	if (write.reason != KODA_REASON_GIT || is_listed(git_dir_names, last_name(write.rule)))
 		return NULL;
 	return koda_span_is(last_name(write.rule), "commondir") ? KODA_PLACEHOLDER_COMMONDIR : "";
 }
@@ -50,21 +50,21 @@ const char *koda_plan_placeholder_contents(const struct koda_rules *rules, struc
  * runs. */
 static bool is_always_protected(const struct koda_rules *rules, struct koda_span path)
 {
-	enum koda_why why = koda_rules_write(rules, path.ptr, path.len).why;
+	enum koda_reason why = koda_rules_write(rules, path.ptr, path.len).reason;
 
-	if (why == KODA_WHY_GIT)
+	if (why == KODA_REASON_GIT)
 		return koda_span_is(last_name(path), koda_floor_git_modules) ||
 		       (is_listed(koda_floor_git_names, last_name(path)) &&
 			!is_listed(koda_floor_git_configs, last_name(path)));
-	return why == KODA_WHY_PROJECT_NAME;
+	return why == KODA_REASON_PROJECT_NAME;
 }
 
 /* Returns true if only the policy of this run protects path, so that no other run reserves it. */
 static bool is_noted(const struct koda_rules *rules, struct koda_span path)
 {
-	enum koda_why why = koda_rules_write(rules, path.ptr, path.len).why;
+	enum koda_reason why = koda_rules_write(rules, path.ptr, path.len).reason;
 
-	return why != KODA_WHY_GIT && why != KODA_WHY_PROJECT_NAME;
+	return why != KODA_REASON_GIT && why != KODA_REASON_PROJECT_NAME;
 }
 
 int koda_plan_placeholder(struct koda_plan *plan, const struct koda_rules *rules,
@@ -129,7 +129,7 @@ static int find_makeable(const struct koda_plan_request *request, struct koda_sp
 	const struct koda_fs_ops *fs = request->fs;
 	const char *home = request->place->home;
 	const bool is_denied =
-		koda_rules_read(request->rules, path.ptr, path.len).why == KODA_WHY_DENY_READ;
+		koda_rules_read(request->rules, path.ptr, path.len).reason == KODA_REASON_DENY_READ;
 	struct koda_fs_stat look = { .type = KODA_FILE_MISSING };
 	char text[KODA_PATH_MAX + 1];
 
@@ -145,7 +145,7 @@ static int find_makeable(const struct koda_plan_request *request, struct koda_sp
 	/* Never create a missing home directory, never a name in / unless the policy denies it, and
 	 * never a file of the kernel: not even root could. */
 	if (look.type != KODA_FILE_DIR || !fs->may ||
-	    koda_rules_write(request->rules, path.ptr, path.len).why == KODA_WHY_KERNEL ||
+	    koda_rules_write(request->rules, path.ptr, path.len).reason == KODA_REASON_KERNEL ||
 	    (path.len <= 1 && !is_denied) || !fs->may(fs->ctx, text, W_OK | X_OK) ||
 	    (home && koda_path_covers(*ret_missing, koda_span_of(home))))
 		ret_missing->len = 0;
@@ -172,7 +172,7 @@ int koda_plan_placeholder_hidden(struct koda_plan *plan, const struct koda_plan_
 				 struct koda_set *mounted, struct koda_span path, const char *why,
 				 struct koda_error *err)
 {
-	const enum koda_why read = koda_rules_read(request->rules, path.ptr, path.len).why;
+	const enum koda_reason read = koda_rules_read(request->rules, path.ptr, path.len).reason;
 	struct koda_op op = { .kind = KODA_OP_PLACEHOLDER, .flags = KODA_OP_HIDDEN };
 	struct koda_span missing = path;
 	int r = find_makeable(request, path, &missing, err);
@@ -180,7 +180,7 @@ int koda_plan_placeholder_hidden(struct koda_plan *plan, const struct koda_plan_
 	if (r < 0 || missing.len == 0 || koda_set_find(mounted, missing) != KODA_SET_NONE)
 		return r;
 	/* Every run of this user hides the names of the floor. */
-	if (read == KODA_WHY_DENY_READ)
+	if (read == KODA_REASON_DENY_READ)
 		op.flags |= KODA_OP_NOTED;
 	op.text1 = missing;
 	r = koda_plan_add(plan, &op, why, err);

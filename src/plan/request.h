@@ -20,6 +20,7 @@ struct koda_plan_request {
 	const struct koda_fs_ops *fs;
 	enum koda_trust trust;  /* for the limits that a policy has no field for */
 	uint64_t max_processes; /* 0: as the trust mode says */
+	uint64_t memory_limit;  /* narrows the policy's; 0: as the policy says */
 	uint64_t max_memory;    /* largest limit of any trust mode on this machine; 0: unknown */
 	bool as_root;           /* the command runs as root, so more kernel files are protected */
 	const struct koda_terminal_state *terminal; /* of a new terminal for the command; or NULL */

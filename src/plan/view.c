@@ -33,7 +33,7 @@
 /* Writes the reason of a verdict, such as "fs.deny_read /a/b". */
 static void describe(struct koda_verdict reason, char *out, size_t size)
 {
-	(void)snprintf(out, size, "%s %.*s", koda_why_name(reason.why), (int)reason.rule.len,
+	(void)snprintf(out, size, "%s %.*s", koda_reason_name(reason.reason), (int)reason.rule.len,
 		       reason.rule.len ? reason.rule.ptr : "");
 }
 
@@ -92,7 +92,7 @@ static int plan_path(struct koda_view_planner *p, struct koda_span path, bool ha
 	char why[512];
 	int r;
 
-	if (reason.why == KODA_WHY_KERNEL_HIDDEN)
+	if (reason.reason == KODA_REASON_KERNEL_HIDDEN)
 		return KODA_OK; /* hidden with /proc, see koda_plan_private_proc */
 	if (private && state != KODA_VIEW_WRITABLE)
 		return KODA_OK; /* the private directory does not show it */

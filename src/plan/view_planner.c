@@ -19,7 +19,7 @@ enum koda_view_state koda_view_state_of(const struct koda_view_planner *p, struc
 		return KODA_VIEW_HIDDEN;
 	if (write.answer == KODA_DENY)
 		return KODA_VIEW_READABLE;
-	return write.why == KODA_WHY_CACHE ? KODA_VIEW_COPIED : KODA_VIEW_WRITABLE;
+	return write.reason == KODA_REASON_CACHE ? KODA_VIEW_COPIED : KODA_VIEW_WRITABLE;
 }
 
 enum koda_view_state koda_view_state_around(struct koda_view_planner *p, struct koda_span path)

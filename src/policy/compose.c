@@ -136,7 +136,7 @@ static void meet_scalars(struct koda_policy *out, const struct koda_policy *a,
 		out->flags[i].on = a->flags[i].on && (b->flags[i].on || !b->flags[i].stated);
 		out->flags[i].stated = a->flags[i].stated || b->flags[i].stated;
 	}
-	for (size_t i = 0; i < KODA_LIMIT_COUNT; i++)
+	for (size_t i = 0; i < KODA_LIMIT_POLICY_COUNT; i++)
 		out->limits[i] = meet_caps(a->limits[i], b->limits[i]);
 	out->depth_stated = a->depth_stated || b->depth_stated;
 	out->search_depth = a->search_depth;

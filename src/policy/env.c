@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/strv.h"
 
 #define LIST(...)     ((const char *const[]){ __VA_ARGS__, NULL })
@@ -167,10 +168,13 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int koda_env_build(const struct koda_env_request *request, char ***ret_env, struct koda_error *err)
+int koda_env_build(const struct koda_env_request *given, char ***ret_env, struct koda_error *err)
 {
 	koda_auto_strv struct koda_strv env = KODA_STRV_INIT;
-	int r = koda_fail_if_reserved(request->reserved, err);
+	struct koda_env_request known;
+	const struct koda_env_request *request = &known;
+	int r = koda_sized_take(&known, sizeof(known), sizeof(known), given, "koda_env_request",
+				err);
 
 	if (r < 0)
 		return r;

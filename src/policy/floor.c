@@ -185,7 +185,7 @@ static int mark_below(struct koda_pathindex *index, struct koda_buf *path, const
 }
 
 static int mark_all(struct koda_pathindex *index, const char *dir, const char *const *names,
-		    enum koda_why why, struct koda_error *err)
+		    enum koda_reason why, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
 	int r = dir ? begin(&path, dir, err) : KODA_OK;
@@ -195,7 +195,7 @@ static int mark_all(struct koda_pathindex *index, const char *dir, const char *c
 	return r;
 }
 
-static int mark_each(struct koda_pathindex *index, const char *const *dirs, enum koda_why why,
+static int mark_each(struct koda_pathindex *index, const char *const *dirs, enum koda_reason why,
 		     struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf path = KODA_BUF_INIT(2 * KODA_PATH_MAX);
@@ -217,7 +217,7 @@ static int mark_git_dir(struct koda_pathindex *index, const char *dir, bool allo
 
 	for (const char *const *name = koda_floor_git_names; *name && r == KODA_OK; name++)
 		if (!allow_git_config || !is_listed(koda_floor_git_configs, *name))
-			r = mark_below(index, &path, *name, 1U << KODA_WHY_GIT, err);
+			r = mark_below(index, &path, *name, 1U << KODA_REASON_GIT, err);
 	if (r == KODA_OK)
 		r = koda_pathindex_add(index, koda_buf_span(&path), KODA_FLOOR_REOPENED, err);
 	if (r == KODA_OK)
@@ -229,7 +229,8 @@ static int mark_project(struct koda_pathindex *index, const struct koda_place *p
 			bool allow_git_config, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf git = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	int r = mark_all(index, place->root, koda_floor_project_names, KODA_WHY_PROJECT_NAME, err);
+	int r = mark_all(index, place->root, koda_floor_project_names, KODA_REASON_PROJECT_NAME,
+			 err);
 
 	if (r == KODA_OK && place->root) {
 		r = koda_buf_addf(&git, "%s/.git", place->root);
@@ -240,9 +241,9 @@ static int mark_project(struct koda_pathindex *index, const struct koda_place *p
 	for (const char *const *dir = place->git_dirs; dir && *dir && r == KODA_OK; dir++)
 		r = mark_git_dir(index, *dir, allow_git_config, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->git_files, KODA_WHY_GIT, err);
+		r = mark_each(index, place->git_files, KODA_REASON_GIT, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->missing_dirs, KODA_WHY_PROJECT_NAME, err);
+		r = mark_each(index, place->missing_dirs, KODA_REASON_PROJECT_NAME, err);
 	return r;
 }
 
@@ -250,12 +251,14 @@ static int mark_project(struct koda_pathindex *index, const struct koda_place *p
 static int mark_config(struct koda_pathindex *index, const char *config_home,
 		       struct koda_error *err)
 {
-	int r = mark_all(index, config_home, koda_floor_config_dirs, KODA_WHY_CREDENTIALS, err);
+	int r = mark_all(index, config_home, koda_floor_config_dirs, KODA_REASON_CREDENTIALS, err);
 
 	if (r == KODA_OK)
-		r = mark_all(index, config_home, koda_floor_hidden_config, KODA_WHY_OWN_STATE, err);
+		r = mark_all(index, config_home, koda_floor_hidden_config, KODA_REASON_OWN_STATE,
+			     err);
 	if (r == KODA_OK)
-		r = mark_all(index, config_home, koda_floor_policy_dirs, KODA_WHY_OWN_POLICY, err);
+		r = mark_all(index, config_home, koda_floor_policy_dirs, KODA_REASON_OWN_POLICY,
+			     err);
 	return r;
 }
 
@@ -265,10 +268,11 @@ static int mark_home(struct koda_pathindex *index, const struct koda_place *plac
 	static const char *const state[] = { "koda", NULL };
 	static const char *const default_state[] = { ".local/state/koda", NULL };
 	koda_auto_buf struct koda_buf config = KODA_BUF_INIT(2 * KODA_PATH_MAX);
-	int r = mark_all(index, place->home, koda_floor_home_dirs, KODA_WHY_CREDENTIALS, err);
+	int r = mark_all(index, place->home, koda_floor_home_dirs, KODA_REASON_CREDENTIALS, err);
 
 	if (r == KODA_OK)
-		r = mark_all(index, place->home, koda_floor_home_files, KODA_WHY_CREDENTIALS, err);
+		r = mark_all(index, place->home, koda_floor_home_files, KODA_REASON_CREDENTIALS,
+			     err);
 	/* The default places stay protected when XDG variables point elsewhere: what was stored
 	 * there before they did is still there. */
 	if (r == KODA_OK && place->home) {
@@ -280,11 +284,11 @@ static int mark_home(struct koda_pathindex *index, const struct koda_place *plac
 	if (r == KODA_OK)
 		r = mark_config(index, place->config_home, err);
 	if (r == KODA_OK)
-		r = mark_all(index, place->home, default_state, KODA_WHY_OWN_STATE, err);
+		r = mark_all(index, place->home, default_state, KODA_REASON_OWN_STATE, err);
 	if (r == KODA_OK)
-		r = mark_all(index, place->state_home, state, KODA_WHY_OWN_STATE, err);
+		r = mark_all(index, place->state_home, state, KODA_REASON_OWN_STATE, err);
 	if (r == KODA_OK)
-		r = mark_all(index, place->runtime_dir, state, KODA_WHY_OWN_STATE, err);
+		r = mark_all(index, place->runtime_dir, state, KODA_REASON_OWN_STATE, err);
 	return r;
 }
 
@@ -296,27 +300,27 @@ int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 	if (r == KODA_OK)
 		r = mark_project(index, place, allow_git_config, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->readonly_aliases, KODA_WHY_OTHER_NAME, err);
+		r = mark_each(index, place->readonly_aliases, KODA_REASON_OTHER_NAME, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->hidden, KODA_WHY_HIDDEN_NAME, err);
+		r = mark_each(index, place->hidden, KODA_REASON_HIDDEN_NAME, err);
 	if (r == KODA_OK)
-		r = mark_each(index, place->exec_dirs, KODA_WHY_EXEC_DIR, err);
+		r = mark_each(index, place->exec_dirs, KODA_REASON_EXEC_DIR, err);
 	if (r == KODA_OK)
-		r = mark_each(index, koda_floor_kernel_paths, KODA_WHY_KERNEL, err);
+		r = mark_each(index, koda_floor_kernel_paths, KODA_REASON_KERNEL, err);
 	if (r == KODA_OK)
-		r = mark_each(index, koda_floor_kernel_hidden, KODA_WHY_KERNEL_HIDDEN, err);
+		r = mark_each(index, koda_floor_kernel_hidden, KODA_REASON_KERNEL_HIDDEN, err);
 	if (r == KODA_OK)
-		r = mark_each(index, koda_floor_kernel_mounts, KODA_WHY_KERNEL_HIDDEN, err);
+		r = mark_each(index, koda_floor_kernel_mounts, KODA_REASON_KERNEL_HIDDEN, err);
 	return r;
 }
 
 int koda_floor_open(struct koda_pathindex *index, const char *const *dirs, struct koda_error *err)
 {
-	return mark_each(index, dirs, KODA_WHY_GIT_DIR, err);
+	return mark_each(index, dirs, KODA_REASON_GIT_DIR, err);
 }
 
 int koda_floor_add_caches(struct koda_pathindex *index, const struct koda_place *place,
 			  struct koda_error *err)
 {
-	return mark_each(index, place->caches, KODA_WHY_CACHE, err);
+	return mark_each(index, place->caches, KODA_REASON_CACHE, err);
 }

@@ -36,14 +36,15 @@ extern const char
 	*const koda_floor_kernel_mounts[]; /* not readable if a file system is mounted there */
 extern const char *const koda_floor_cache_dirs[]; /* below $HOME: copied on write, not protected */
 
-/* Marks are 1 << enum koda_why. */
+/* Marks are 1 << enum koda_reason. */
 #define KODA_FLOOR_MARKS                                                                           \
-	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_CREDENTIALS | 1U << KODA_WHY_PROJECT_NAME |     \
-	 1U << KODA_WHY_GIT | 1U << KODA_WHY_EXEC_DIR | 1U << KODA_WHY_KERNEL |                    \
-	 1U << KODA_WHY_OTHER_NAME | 1U << KODA_WHY_HIDDEN_NAME | 1U << KODA_WHY_OWN_POLICY |      \
-	 1U << KODA_WHY_KERNEL_HIDDEN)
+	(1U << KODA_REASON_OWN_STATE | 1U << KODA_REASON_CREDENTIALS |                             \
+	 1U << KODA_REASON_PROJECT_NAME | 1U << KODA_REASON_GIT | 1U << KODA_REASON_EXEC_DIR |     \
+	 1U << KODA_REASON_KERNEL | 1U << KODA_REASON_OTHER_NAME | 1U << KODA_REASON_HIDDEN_NAME | \
+	 1U << KODA_REASON_OWN_POLICY | 1U << KODA_REASON_KERNEL_HIDDEN)
 #define KODA_FLOOR_HIDDEN                                                                          \
-	(1U << KODA_WHY_OWN_STATE | 1U << KODA_WHY_HIDDEN_NAME | 1U << KODA_WHY_KERNEL_HIDDEN)
+	(1U << KODA_REASON_OWN_STATE | 1U << KODA_REASON_HIDDEN_NAME |                             \
+	 1U << KODA_REASON_KERNEL_HIDDEN)
 
 /* Marks that are no reasons: nothing below CLOSED is writable, except below REOPENED. The modules
  * directory of a git directory is CLOSED, and the git directory of every existing submodule is
@@ -60,7 +61,7 @@ KODA_CHECK int koda_floor_add_caches(struct koda_pathindex *index, const struct 
 KODA_CHECK int koda_floor_add(struct koda_pathindex *index, const struct koda_place *place,
 			      bool allow_git_config, struct koda_error *err);
 
-/* Marks the directories as the project's own git directories (KODA_WHY_GIT_DIR). */
+/* Marks the directories as the project's own git directories (KODA_REASON_GIT_DIR). */
 KODA_CHECK int koda_floor_open(struct koda_pathindex *index, const char *const *dirs,
 			       struct koda_error *err);
 

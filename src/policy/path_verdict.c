@@ -4,14 +4,14 @@
 #include "base/error.h"
 #include "policy/floor.h"
 
-#define MARK(why) (1U << KODA_WHY_##why)
+#define MARK(why) (1U << KODA_REASON_##why)
 
-static const struct koda_verdict invalid = { KODA_DENY, KODA_WHY_INVALID, { "", 0 } };
+static const struct koda_verdict invalid = { KODA_DENY, KODA_REASON_INVALID, { "", 0 } };
 
-static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,
+static struct koda_verdict verdict(enum koda_answer answer, enum koda_reason reason,
 				   struct koda_span rule)
 {
-	return (struct koda_verdict){ .answer = answer, .why = why, .rule = rule };
+	return (struct koda_verdict){ .answer = answer, .reason = reason, .rule = rule };
 }
 
 /* The state of a walk towards a path. */
@@ -20,14 +20,16 @@ struct reading {
 	bool decided; /* deeper marks do not matter */
 };
 
-static const struct reading reading_begun = { .now = { KODA_ALLOW, KODA_WHY_DEFAULT, { "", 0 } } };
+static const struct reading reading_begun = {
+	.now = { KODA_ALLOW, KODA_REASON_DEFAULT, { "", 0 } }
+};
 
 /* Returns the reason to report, of several reasons to hide a path. */
-static enum koda_why hiding_reason(uint32_t marks)
+static enum koda_reason hiding_reason(uint32_t marks)
 {
 	if (marks & MARK(OWN_STATE))
-		return KODA_WHY_OWN_STATE;
-	return marks & MARK(KERNEL_HIDDEN) ? KODA_WHY_KERNEL_HIDDEN : KODA_WHY_HIDDEN_NAME;
+		return KODA_REASON_OWN_STATE;
+	return marks & MARK(KERNEL_HIDDEN) ? KODA_REASON_KERNEL_HIDDEN : KODA_REASON_HIDDEN_NAME;
 }
 
 static void read_step(struct reading *reading, const struct koda_pathwalk *walk)
@@ -36,9 +38,9 @@ static void read_step(struct reading *reading, const struct koda_pathwalk *walk)
 		reading->now = verdict(KODA_DENY, hiding_reason(walk->marks), walk->rule);
 		reading->decided = true;
 	} else if (walk->marks & MARK(DENY_READ)) {
-		reading->now = verdict(KODA_DENY, KODA_WHY_DENY_READ, walk->rule);
+		reading->now = verdict(KODA_DENY, KODA_REASON_DENY_READ, walk->rule);
 	} else if ((walk->marks & MARK(READ_HOLE)) && reading->now.answer == KODA_DENY) {
-		reading->now = verdict(KODA_ALLOW, KODA_WHY_READ_HOLE, walk->rule);
+		reading->now = verdict(KODA_ALLOW, KODA_REASON_READ_HOLE, walk->rule);
 	}
 }
 
@@ -58,19 +60,19 @@ struct koda_verdict koda_path_verdict_read(const struct koda_pathindex *index,
 
 /* Returns the reason to report, of several reasons to refuse a write: the floor, then the write
  * rule. */
-static enum koda_why write_refusal(uint32_t marks)
+static enum koda_reason write_refusal(uint32_t marks)
 {
-	static const enum koda_why order[] = {
-		KODA_WHY_OWN_STATE,  KODA_WHY_CREDENTIALS,   KODA_WHY_PROJECT_NAME,
-		KODA_WHY_GIT,        KODA_WHY_EXEC_DIR,      KODA_WHY_KERNEL,
-		KODA_WHY_OWN_POLICY, KODA_WHY_KERNEL_HIDDEN, KODA_WHY_HIDDEN_NAME,
-		KODA_WHY_OTHER_NAME, KODA_WHY_DENY_WRITE,    KODA_WHY_DENY_READ,
+	static const enum koda_reason order[] = {
+		KODA_REASON_OWN_STATE,  KODA_REASON_CREDENTIALS,   KODA_REASON_PROJECT_NAME,
+		KODA_REASON_GIT,        KODA_REASON_EXEC_DIR,      KODA_REASON_KERNEL,
+		KODA_REASON_OWN_POLICY, KODA_REASON_KERNEL_HIDDEN, KODA_REASON_HIDDEN_NAME,
+		KODA_REASON_OTHER_NAME, KODA_REASON_DENY_WRITE,    KODA_REASON_DENY_READ,
 	};
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(order); i++)
 		if (marks & (1U << order[i]))
 			return order[i];
-	return KODA_WHY_DEFAULT;
+	return KODA_REASON_DEFAULT;
 }
 
 struct writing {
@@ -81,14 +83,14 @@ struct writing {
 };
 
 static const struct writing writing_begun = {
-	.now = { KODA_DENY, KODA_WHY_DEFAULT, { "", 0 } },
-	.refused = { KODA_DENY, KODA_WHY_DEFAULT, { "", 0 } },
-	.floor = { KODA_ALLOW, KODA_WHY_DEFAULT, { "", 0 } },
+	.now = { KODA_DENY, KODA_REASON_DEFAULT, { "", 0 } },
+	.refused = { KODA_DENY, KODA_REASON_DEFAULT, { "", 0 } },
+	.floor = { KODA_ALLOW, KODA_REASON_DEFAULT, { "", 0 } },
 };
 
 static void write_step(struct writing *writing, const struct koda_pathwalk *walk)
 {
-	enum koda_why why = write_refusal(walk->marks);
+	enum koda_reason why = write_refusal(walk->marks);
 
 	if (walk->marks & KODA_FLOOR_MARKS) {
 		writing->floor = verdict(KODA_DENY, why, walk->rule);
@@ -98,23 +100,23 @@ static void write_step(struct writing *writing, const struct koda_pathwalk *walk
 	if (walk->marks & KODA_FLOOR_REOPENED)
 		writing->floor = writing_begun.floor;
 	if (walk->marks & KODA_FLOOR_CLOSED)
-		writing->floor = verdict(KODA_DENY, KODA_WHY_GIT, walk->rule);
-	if (why != KODA_WHY_DEFAULT)
+		writing->floor = verdict(KODA_DENY, KODA_REASON_GIT, walk->rule);
+	if (why != KODA_REASON_DEFAULT)
 		writing->refused = verdict(KODA_DENY, why, walk->rule);
 	if (walk->marks & MARK(ALLOW_WRITE))
-		writing->now = verdict(KODA_ALLOW, KODA_WHY_ALLOW_WRITE, walk->rule);
+		writing->now = verdict(KODA_ALLOW, KODA_REASON_ALLOW_WRITE, walk->rule);
 	else if ((walk->marks & MARK(GIT_DIR)) && writing->now.answer == KODA_DENY)
-		writing->now = verdict(KODA_ALLOW, KODA_WHY_GIT_DIR, walk->rule);
+		writing->now = verdict(KODA_ALLOW, KODA_REASON_GIT_DIR, walk->rule);
 	/* A path that the policy makes writable is no copy. */
 	else if ((walk->marks & MARK(CACHE)) && writing->now.answer == KODA_DENY)
-		writing->now = verdict(KODA_ALLOW, KODA_WHY_CACHE, walk->rule);
+		writing->now = verdict(KODA_ALLOW, KODA_REASON_CACHE, walk->rule);
 }
 
 static struct koda_verdict write_verdict(const struct writing *writing)
 {
 	if (writing->floor.answer == KODA_DENY)
 		return writing->floor;
-	return writing->refused.why != KODA_WHY_DEFAULT ? writing->refused : writing->now;
+	return writing->refused.reason != KODA_REASON_DEFAULT ? writing->refused : writing->now;
 }
 
 struct koda_verdict koda_path_verdict_write(const struct koda_pathindex *index,
@@ -172,7 +174,7 @@ static bool is_idle(const struct arrival *here, const struct arrival *above)
 		return false;
 	if (here->reading.now.answer == KODA_DENY || now.answer == KODA_DENY)
 		return true;
-	return now.why == KODA_WHY_CACHE && before.why == KODA_WHY_CACHE;
+	return now.reason == KODA_REASON_CACHE && before.reason == KODA_REASON_CACHE;
 }
 
 /* Numbers the nodes with children from 1 on; leaves get 0. Returns the first free number. */

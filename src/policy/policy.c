@@ -20,12 +20,10 @@ const char *const koda_policy_flag_names[KODA_FLAG_COUNT] = {
 	[KODA_FLAG_WEAKER_MACOS_ISOLATION] = "weaker_macos_isolation",
 };
 
-const char *const koda_policy_limit_names[KODA_LIMIT_COUNT] = {
-	[KODA_LIMIT_CPU_TIME_SECS] = "cpu_time_secs",
-	[KODA_LIMIT_WALL_TIME_SECS] = "wall_time_secs",
-	[KODA_LIMIT_MAX_RSS_BYTES] = "max_rss_bytes",
-	[KODA_LIMIT_MAX_OPEN_FDS] = "max_open_fds",
-	[KODA_LIMIT_MAX_OUTPUT_BYTES] = "max_output_bytes",
+const char *const koda_policy_limit_names[KODA_LIMIT_POLICY_COUNT] = {
+	[KODA_LIMIT_CPU_TIME] = "cpu_time_secs",  [KODA_LIMIT_WALL_TIME] = "wall_time_secs",
+	[KODA_LIMIT_MEMORY] = "max_rss_bytes",    [KODA_LIMIT_OPEN_FILES] = "max_open_fds",
+	[KODA_LIMIT_OUTPUT] = "max_output_bytes",
 };
 
 const char *const koda_policy_ask_names[KODA_ASK_AUTO + 1] = {
@@ -148,7 +146,7 @@ void koda_policy_set_flag(struct koda_policy *policy, enum koda_flag flag, bool 
 
 bool koda_policy_limit(const struct koda_policy *policy, enum koda_limit limit, uint64_t *ret_value)
 {
-	if ((unsigned int)limit >= KODA_LIMIT_COUNT || !policy->limits[limit].stated)
+	if ((unsigned int)limit >= KODA_LIMIT_POLICY_COUNT || !policy->limits[limit].stated)
 		return false;
 	*ret_value = policy->limits[limit].max;
 	return true;
@@ -157,7 +155,7 @@ bool koda_policy_limit(const struct koda_policy *policy, enum koda_limit limit, 
 int koda_policy_set_limit(struct koda_policy *policy, enum koda_limit limit, uint64_t value,
 			  struct koda_error *err)
 {
-	if ((unsigned int)limit >= KODA_LIMIT_COUNT)
+	if ((unsigned int)limit >= KODA_LIMIT_POLICY_COUNT)
 		return koda_fail(err, KODA_E_INVALID, 0, "no such limit");
 	if (value > KODA_LIMIT_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0, "the limit is larger than %lld",
@@ -168,7 +166,7 @@ int koda_policy_set_limit(struct koda_policy *policy, enum koda_limit limit, uin
 
 void koda_policy_unset_limit(struct koda_policy *policy, enum koda_limit limit)
 {
-	if ((unsigned int)limit < KODA_LIMIT_COUNT)
+	if ((unsigned int)limit < KODA_LIMIT_POLICY_COUNT)
 		policy->limits[limit] = (struct koda_cap){ .stated = false };
 }
 

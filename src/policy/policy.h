@@ -30,7 +30,7 @@ struct koda_policy {
 	struct koda_set lists[KODA_LIST_COUNT];
 	bool allow_write_stated;
 	struct koda_grant flags[KODA_FLAG_COUNT];
-	struct koda_cap limits[KODA_LIMIT_COUNT];
+	struct koda_cap limits[KODA_LIMIT_POLICY_COUNT];
 	bool depth_stated;
 	uint8_t search_depth;
 	enum koda_ask ask;
@@ -42,7 +42,7 @@ struct koda_policy {
 
 extern const char *const koda_policy_list_names[KODA_LIST_COUNT];
 extern const char *const koda_policy_flag_names[KODA_FLAG_COUNT];
-extern const char *const koda_policy_limit_names[KODA_LIMIT_COUNT];
+extern const char *const koda_policy_limit_names[KODA_LIMIT_POLICY_COUNT];
 extern const char *const koda_policy_ask_names[KODA_ASK_AUTO + 1];
 
 static inline bool koda_list_is_paths(enum koda_list list)

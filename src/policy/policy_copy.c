@@ -69,7 +69,7 @@ bool koda_policy_equal(const struct koda_policy *a, const struct koda_policy *b)
 	for (size_t i = 0; i < KODA_LIST_COUNT; i++)
 		if (!koda_set_equal(&a->lists[i], &b->lists[i]))
 			return false;
-	for (size_t i = 0; i < KODA_LIMIT_COUNT; i++)
+	for (size_t i = 0; i < KODA_LIMIT_POLICY_COUNT; i++)
 		if (!caps_equal(&a->limits[i], &b->limits[i]))
 			return false;
 	for (size_t i = 0; i < KODA_FLAG_COUNT; i++)
@@ -108,7 +108,7 @@ uint64_t koda_policy_hash(const struct koda_policy *policy)
 		fold_set(&state, i, &policy->lists[i]);
 	for (uint32_t i = 0; i < KODA_FLAG_COUNT; i++)
 		fold_number(&state, i, policy->flags[i].on);
-	for (uint32_t i = 0; i < KODA_LIMIT_COUNT; i++) {
+	for (uint32_t i = 0; i < KODA_LIMIT_POLICY_COUNT; i++) {
 		fold_number(&state, i, policy->limits[i].stated);
 		if (policy->limits[i].stated)
 			fold_number(&state, i, policy->limits[i].max);

@@ -136,13 +136,13 @@ static void put_mitm(struct writer *w, const struct koda_policy *policy)
 
 static void put_limits(struct writer *w, const struct koda_policy *policy)
 {
-	for (size_t i = 0; i < KODA_LIMIT_COUNT; i++) {
+	for (size_t i = 0; i < KODA_LIMIT_POLICY_COUNT; i++) {
 		put_key(w, "    ", koda_policy_limit_names[i]);
 		if (policy->limits[i].stated)
 			put_number(w, policy->limits[i].max);
 		else
 			puts_(w, "null");
-		puts_(w, i + 1 < KODA_LIMIT_COUNT ? ",\n" : "\n");
+		puts_(w, i + 1 < KODA_LIMIT_POLICY_COUNT ? ",\n" : "\n");
 	}
 }
 

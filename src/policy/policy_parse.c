@@ -248,11 +248,11 @@ static int read_net(void *ctx, int arg, const struct koda_json *value, struct ko
 static int read_limits(void *ctx, int arg, const struct koda_json *value, struct koda_error *err)
 {
 	static const struct koda_json_field fields[] = {
-		{ "cpu_time_secs", read_limit, KODA_LIMIT_CPU_TIME_SECS },
-		{ "wall_time_secs", read_limit, KODA_LIMIT_WALL_TIME_SECS },
-		{ "max_rss_bytes", read_limit, KODA_LIMIT_MAX_RSS_BYTES },
-		{ "max_open_fds", read_limit, KODA_LIMIT_MAX_OPEN_FDS },
-		{ "max_output_bytes", read_limit, KODA_LIMIT_MAX_OUTPUT_BYTES },
+		{ "cpu_time_secs", read_limit, KODA_LIMIT_CPU_TIME },
+		{ "wall_time_secs", read_limit, KODA_LIMIT_WALL_TIME },
+		{ "max_rss_bytes", read_limit, KODA_LIMIT_MEMORY },
+		{ "max_open_fds", read_limit, KODA_LIMIT_OPEN_FILES },
+		{ "max_output_bytes", read_limit, KODA_LIMIT_OUTPUT },
 	};
 
 	(void)arg;

@@ -13,6 +13,7 @@
 #include "policy/rules.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "policy/floor.h"
 #include "policy/hostindex.h"
 #include "policy/path_verdict.h"
@@ -20,7 +21,7 @@
 
 #include <stdatomic.h>
 
-#define MARK(why) (1U << KODA_WHY_##why)
+#define MARK(why) (1U << KODA_REASON_##why)
 
 /* Paths of a plain project; an estimate. */
 #define FLOOR_PATHS 120
@@ -41,19 +42,19 @@ static uint32_t tag_of(size_t i, bool denies)
 	return (uint32_t)(i << 1 | denies);
 }
 
-const char *koda_why_name(enum koda_why why)
+const char *koda_reason_name(enum koda_reason why)
 {
 	static const char *const names[] = {
-#define WHY_NAME(name, text) [KODA_WHY_##name] = (text),
-		KODA_WHYS(WHY_NAME)
+#define WHY_NAME(name, text) [KODA_REASON_##name] = (text),
+		KODA_REASONS(WHY_NAME)
 #undef WHY_NAME
 	};
 
-	return (unsigned int)why < KODA_WHY_COUNT ? names[why] : names[KODA_WHY_INVALID];
+	return (unsigned int)why < KODA_REASON_COUNT ? names[why] : names[KODA_REASON_INVALID];
 }
 
 static int add_paths(struct koda_rules *rules, const struct koda_policy *policy,
-		     enum koda_list list, enum koda_why why, struct koda_error *err)
+		     enum koda_list list, enum koda_reason why, struct koda_error *err)
 {
 	int r = KODA_OK;
 
@@ -116,15 +117,15 @@ static int fill_paths(struct koda_rules *rules, const struct koda_policy *policy
 	int r = reserve_paths(rules, policy, err);
 
 	if (r == KODA_OK)
-		r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_WHY_DENY_READ, err);
+		r = add_paths(rules, policy, KODA_LIST_DENY_READ, KODA_REASON_DENY_READ, err);
 	if (r == KODA_OK)
-		r = add_paths(rules, policy, KODA_LIST_ALLOW_READ_WITHIN_DENY, KODA_WHY_READ_HOLE,
-			      err);
+		r = add_paths(rules, policy, KODA_LIST_ALLOW_READ_WITHIN_DENY,
+			      KODA_REASON_READ_HOLE, err);
 	if (r == KODA_OK)
-		r = add_paths(rules, policy, KODA_LIST_ALLOW_WRITE, KODA_WHY_ALLOW_WRITE, err);
+		r = add_paths(rules, policy, KODA_LIST_ALLOW_WRITE, KODA_REASON_ALLOW_WRITE, err);
 	if (r == KODA_OK)
-		r = add_paths(rules, policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, KODA_WHY_DENY_WRITE,
-			      err);
+		r = add_paths(rules, policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW,
+			      KODA_REASON_DENY_WRITE, err);
 	if (r == KODA_OK)
 		r = koda_floor_add(&rules->paths, place,
 				   policy->flags[KODA_FLAG_ALLOW_GIT_CONFIG].on, err);
@@ -151,11 +152,13 @@ static int fill_hosts(struct koda_rules *rules, const struct koda_policy *policy
 	return r;
 }
 
-static int make(const struct koda_policy *policy, const struct koda_place *place, bool with_hosts,
+static int make(const struct koda_policy *policy, const struct koda_place *given, bool with_hosts,
 		struct koda_rules **ret_rules, struct koda_error *err)
 {
+	struct koda_place known;
+	const struct koda_place *place = &known;
 	struct koda_rules *rules;
-	int r = koda_fail_if_reserved(place->reserved, err);
+	int r = koda_sized_take(&known, sizeof(known), sizeof(known), given, "koda_place", err);
 
 	if (r < 0)
 		return r;
@@ -222,15 +225,15 @@ bool koda_rules_lead_to(const struct koda_rules *rules, struct koda_span path)
 	return koda_pathindex_leads_to(&rules->paths, path);
 }
 
-static struct koda_verdict verdict(enum koda_answer answer, enum koda_why why,
+static struct koda_verdict verdict(enum koda_answer answer, enum koda_reason reason,
 				   struct koda_span rule)
 {
-	return (struct koda_verdict){ .answer = answer, .why = why, .rule = rule };
+	return (struct koda_verdict){ .answer = answer, .reason = reason, .rule = rule };
 }
 
-static struct koda_verdict plain(enum koda_answer answer, enum koda_why why)
+static struct koda_verdict plain(enum koda_answer answer, enum koda_reason reason)
 {
-	return verdict(answer, why, koda_span_of(""));
+	return verdict(answer, reason, koda_span_of(""));
 }
 
 struct koda_verdict koda_rules_read(const struct koda_rules *rules, const char *path, size_t len)
@@ -309,12 +312,12 @@ static struct koda_verdict check_host(const struct koda_rules *rules, const stru
 	struct question q = ask(rules, host, port, 0);
 
 	if (q.denied)
-		return verdict(KODA_DENY, KODA_WHY_HOST_DENIED,
+		return verdict(KODA_DENY, KODA_REASON_HOST_DENIED,
 			       koda_set_get(&rules->denied, q.rule));
 	if (q.allowed)
-		return verdict(KODA_ALLOW, KODA_WHY_HOST_ALLOWED,
+		return verdict(KODA_ALLOW, KODA_REASON_HOST_ALLOWED,
 			       koda_set_get(&rules->allowed, q.rule));
-	return plain(rules->allowed.count == 0 ? KODA_ALLOW : KODA_DENY, KODA_WHY_DEFAULT);
+	return plain(rules->allowed.count == 0 ? KODA_ALLOW : KODA_DENY, KODA_REASON_DEFAULT);
 }
 
 /* T-07 a name or literal that leads to this machine, its network or a metadata service: only what
@@ -338,13 +341,13 @@ static struct koda_verdict guard(const struct koda_rules *rules, const struct ko
 		q.rule = carried.denied ? carried.rule : q.rule;
 	}
 	if (q.denied)
-		return verdict(KODA_DENY, KODA_WHY_HOST_DENIED,
+		return verdict(KODA_DENY, KODA_REASON_HOST_DENIED,
 			       koda_set_get(&rules->denied, q.rule));
 	if (class_ == KODA_ADDR_PUBLIC || q.listed)
 		return passed;
 	if (!host->is_addr && ask(rules, host, port, bits).listed)
 		return passed;
-	return verdict(KODA_DENY, KODA_WHY_ADDRESS, koda_span_of(koda_addr_class_name(class_)));
+	return verdict(KODA_DENY, KODA_REASON_ADDRESS, koda_span_of(koda_addr_class_name(class_)));
 }
 
 /* Applies the rules, then the guard to addr, or to the host itself if it is an address. */
@@ -355,7 +358,7 @@ static struct koda_verdict judge(const struct koda_rules *rules, struct koda_spa
 	struct koda_verdict now;
 
 	if (!rules->has_hosts || port == 0 || koda_host_parse(text, &host, NULL) < 0)
-		return plain(KODA_DENY, KODA_WHY_INVALID);
+		return plain(KODA_DENY, KODA_REASON_INVALID);
 	now = check_host(rules, &host, port);
 	if (now.answer == KODA_ALLOW && host.is_addr)
 		now = guard(rules, &host, port, &host.addr, now);
@@ -376,6 +379,6 @@ struct koda_verdict koda_rules_address(const struct koda_rules *rules, const cha
 	struct koda_addr plain_addr = koda_addr_unmap(addr);
 
 	if (addr->family != 4 && addr->family != 6)
-		return plain(KODA_DENY, KODA_WHY_INVALID);
+		return plain(KODA_DENY, KODA_REASON_INVALID);
 	return judge(rules, (struct koda_span){ host, len }, port, &plain_addr);
 }

@@ -208,14 +208,14 @@ uint64_t koda_trust_memory(void)
 static int fill_limits(struct koda_policy *policy, const struct mode *mode, struct koda_error *err)
 {
 	uint64_t memory = koda_trust_memory();
-	int r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, WALL_TIME_DEFAULT, err);
+	int r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME, WALL_TIME_DEFAULT, err);
 
 	if (r == KODA_OK)
-		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, mode->max_open_fds, err);
+		r = koda_policy_set_limit(policy, KODA_LIMIT_OPEN_FILES, mode->max_open_fds, err);
 	if (r == KODA_OK)
-		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_OUTPUT_BYTES, OUTPUT_KEPT, err);
+		r = koda_policy_set_limit(policy, KODA_LIMIT_OUTPUT, OUTPUT_KEPT, err);
 	if (r == KODA_OK && memory > 0)
-		r = koda_policy_set_limit(policy, KODA_LIMIT_MAX_RSS_BYTES, memory, err);
+		r = koda_policy_set_limit(policy, KODA_LIMIT_MEMORY, memory, err);
 	return r;
 }
 
@@ -260,6 +260,6 @@ uint64_t koda_trust_wall_time(enum koda_trust trust, const struct koda_policy *p
 	uint64_t ceiling = mode_of(trust)->limits.wall_time_ceiling_secs;
 	uint64_t seconds = WALL_TIME_DEFAULT;
 
-	(void)koda_policy_limit(policy, KODA_LIMIT_WALL_TIME_SECS, &seconds);
+	(void)koda_policy_limit(policy, KODA_LIMIT_WALL_TIME, &seconds);
 	return seconds < ceiling ? seconds : ceiling;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Launches a command: the launcher process gets a sealed plan, three pipes, a socket for its
- * reports and a lifeline. command_wait.c takes over from there.
+ * reports and a lifeline. command_step.c takes over from there.
  */
 #include "run/command.h"
 
@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "policy/rules.h"
+#include "run/command_poll.h"
+#include "run/in_use.h"
 #include "run/outcome.h"
 #include "run/project/git_close.h"
 #include "run/proxy/ca_bundle_proof.h"
@@ -19,38 +21,32 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 /* The kernel's last signal; SIGRTMAX of a C library may be less. */
 #define SIGNAL_MAX 64
 
-/* Opens the relays between the caller's descriptors and the command's pipes. A stream of -1 is at
- * its end at once. Streams that go through the terminal are opened when the launcher reports it. */
+/* Opens the relays between the command's pipes and where its streams lead. Streams that go through
+ * the terminal are opened when the launcher reports it. */
 static int attach(struct koda_command *command, const struct koda_command_options *options,
 		  struct koda_error *err)
 {
 	struct koda_channels *channels = &command->launcher.channels;
 	struct koda_terminal_state state = { .streams = 0 };
-	int r = KODA_OK;
+	int r = koda_streams_take(&command->streams, options, err);
 
 	if (options->terminal)
-		koda_terminal_describe(options->stdio, &state);
-	memcpy(command->stdio, options->stdio, sizeof(command->stdio));
-	if (options->stdio[0] >= 0 && !(state.streams & 1U)) {
-		int own = fcntl(options->stdio[0], F_DUPFD_CLOEXEC, 3);
-
-		if (own < 0)
-			return koda_fail(err, KODA_E_SYS, errno, "standard input");
-		r = koda_relay_open(&command->input, own, koda_take_fd(&channels->stream[0][0]),
-				    true, UINT64_MAX, err);
-	}
+		koda_streams_describe_terminal(options, &state);
+	if (r == KODA_OK && !(state.streams & 1U))
+		r = koda_streams_open_input(&command->streams, &command->input,
+					    koda_take_fd(&channels->stream[0][0]), err);
 	for (unsigned int i = 1; i < 3 && r == KODA_OK; i++)
 		if (!(state.streams & 1U << i))
-			r = koda_relay_open(&command->output[i - 1],
-					    koda_take_fd(&channels->stream[i][0]),
-					    options->stdio[i], false,
-					    command->ceilings[KODA_CEILING_OUTPUT], err);
+			r = koda_streams_open_output(&command->streams, i, &command->output[i - 1],
+						     koda_take_fd(&channels->stream[i][0]),
+						     command->limits[KODA_LIMIT_OUTPUT], err);
 	command->output[1].tap = koda_stderr_scan_take;
 	command->output[1].tap_ctx = &command->stderr_scan;
 	/* Ends that no relay has taken are closed: the command reads end of file. */
@@ -59,38 +55,37 @@ static int attach(struct koda_command *command, const struct koda_command_option
 	return r;
 }
 
-/* Keeps the limits that apply, for the events about reaching them. */
-static void note_ceilings(struct koda_command *command, const struct koda_sandbox *sandbox,
-			  const struct koda_command_options *options)
+static void narrow(uint64_t *limit, uint64_t given)
 {
-	static const struct {
-		enum koda_ceiling ceiling;
-		enum koda_limit limit;
-	} stated[] = {
-		{ KODA_CEILING_WALL_TIME, KODA_LIMIT_WALL_TIME_SECS },
-		{ KODA_CEILING_OUTPUT, KODA_LIMIT_MAX_OUTPUT_BYTES },
-		{ KODA_CEILING_MEMORY, KODA_LIMIT_MAX_RSS_BYTES },
-		{ KODA_CEILING_CPU_TIME, KODA_LIMIT_CPU_TIME_SECS },
-	};
-	struct koda_trust_limits table = koda_trust_limits(sandbox->trust);
+	if (given && given < *limit)
+		*limit = given;
+}
 
-	for (size_t i = 0; i < KODA_CEILING_COUNT; i++)
-		command->ceilings[i] = UINT64_MAX;
-	for (size_t i = 0; i < KODA_ARRAY_LEN(stated); i++)
-		(void)koda_policy_limit(sandbox->policy, stated[i].limit,
-					&command->ceilings[stated[i].ceiling]);
+/* Keeps the limits that apply, for the events about reaching them. */
+static void note_limits(struct koda_command *command, const struct koda_sandbox *sandbox,
+			const struct koda_command_options *options)
+{
+	struct koda_trust_limits table = koda_trust_limits(sandbox->trust);
+	uint64_t *limits = command->limits;
+
+	for (int i = 0; i < KODA_LIMIT_COUNT; i++)
+		if (!koda_policy_limit(sandbox->policy, (enum koda_limit)i, &limits[i]))
+			limits[i] = UINT64_MAX;
 	if (!options->untimed)
-		command->ceilings[KODA_CEILING_WALL_TIME] =
+		limits[KODA_LIMIT_WALL_TIME] =
 			koda_trust_wall_time(sandbox->trust, sandbox->policy);
-	command->ceilings[KODA_CEILING_PROCESSES] =
-		options->max_processes ? options->max_processes : table.max_processes;
-	command->ceilings[KODA_CEILING_FILE_SIZE] = table.max_file_bytes;
-	command->ceilings[KODA_CEILING_REPOSITORIES] = koda_git_close_limit(&sandbox->site);
+	limits[KODA_LIMIT_PROCESSES] = table.max_processes;
+	limits[KODA_LIMIT_FILE_SIZE] = table.max_file_bytes;
+	limits[KODA_LIMIT_REPOSITORIES] = koda_git_close_limit(&sandbox->site);
+	narrow(&limits[KODA_LIMIT_WALL_TIME], options->wall_time_secs);
+	narrow(&limits[KODA_LIMIT_MEMORY], options->max_memory_bytes);
+	narrow(&limits[KODA_LIMIT_OUTPUT], options->max_output_bytes);
+	narrow(&limits[KODA_LIMIT_PROCESSES], options->max_processes);
 }
 
 static uint32_t wall_seconds(const struct koda_command *command)
 {
-	uint64_t seconds = command->ceilings[KODA_CEILING_WALL_TIME];
+	uint64_t seconds = command->limits[KODA_LIMIT_WALL_TIME];
 
 	return seconds > UINT32_MAX ? KODA_LIFE_FOREVER : (uint32_t)seconds;
 }
@@ -111,22 +106,27 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 
 	if (!command)
 		return NULL;
+	command->kill_fd = -1;
 	command->launcher = (struct koda_launcher)KODA_LAUNCHER_INIT;
 	command->input = (struct koda_relay)KODA_RELAY_INIT;
 	command->output[0] = command->output[1] = (struct koda_relay)KODA_RELAY_INIT;
 	command->terminal = (struct koda_terminal)KODA_TERMINAL_INIT;
 	command->grants = (struct koda_grants)KODA_GRANTS_INIT;
-	command->sandbox = sandbox;
+	command->streams = (struct koda_streams)KODA_STREAMS_INIT;
+	command->streams.command = command;
+	command->sandbox = koda_sandbox_share(sandbox);
+	command->user = options->user;
 	command->started_ns = koda_clock_now() - sandbox->survey_ns;
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
 	command->has_network = koda_sandbox_has_network(sandbox);
-	note_ceilings(command, sandbox, options);
+	note_limits(command, sandbox, options);
 	command->text = strdup(options->shell                      ? options->shell
 			       : options->argv && options->argv[0] ? options->argv[0]
 								   : "");
 	command->cwd = strdup(options->cwd ? options->cwd : sandbox->site.root);
-	if (!command->text || !command->cwd) {
+	command->id = strdup(options->id);
+	if (!command->text || !command->cwd || !command->id) {
 		koda_command_free(command);
 		return NULL;
 	}
@@ -202,6 +202,8 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = koda_sandbox_admit(sandbox, &plan, err);
 	if (r == KODA_OK)
 		r = attach(command, options, err);
+	if (r == KODA_OK && (command->kill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+		r = koda_fail(err, KODA_E_SYS, errno, "cannot make an eventfd");
 	if (r == KODA_OK)
 		r = koda_passed_fds_offer_send(options, command->launcher.channels.status[0], err);
 	command->launcher.wall_seconds = wall_seconds(command);
@@ -223,12 +225,17 @@ int koda_command_signal(struct koda_command *command, int signal, struct koda_er
 
 	if (signal < 1 || signal > SIGNAL_MAX)
 		return koda_fail(err, KODA_E_INVALID, 0, "there is no signal %d", signal);
+	/* First: a thread that waits may see the end of the command before send() returns. */
+	if (signal == SIGKILL)
+		atomic_store(&command->killed, true);
 	do {
 		n = send(command->launcher.channels.life[0], &number, 1, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
-	if (n != 1)
-		return koda_fail(err, KODA_E_SYS, errno, "cannot pass signal %d on", signal);
-	return KODA_OK;
+	if (n == 1)
+		return KODA_OK;
+	if (signal == SIGKILL)
+		atomic_store(&command->killed, false);
+	return koda_fail(err, KODA_E_SYS, errno, "cannot pass signal %d on", signal);
 }
 
 int koda_command_violations(const struct koda_command *command, char **ret_text,
@@ -252,9 +259,14 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 
 void koda_command_kill(struct koda_command *command)
 {
+	const int saved = errno;
+	const uint64_t one = 1;
+
 	/* SIGKILL goes to the session leader, whose end is waited for; the guardian kills the rest.
-	 * Sending fails only if the launcher has ended. */
-	(void)!koda_command_signal(command, SIGKILL, NULL);
+	 * Sending fails only if the launcher has ended, or is being ended. */
+	if (koda_command_signal(command, SIGKILL, NULL) < 0)
+		(void)!write(command->kill_fd, &one, sizeof(one));
+	errno = saved;
 }
 
 void koda_command_resize(struct koda_command *command)
@@ -273,17 +285,19 @@ void koda_command_resume(struct koda_command *command)
 		koda_terminal_raw(&command->terminal);
 }
 
-void koda_command_free(struct koda_command *command)
+/* Ends and frees a command that no function uses. */
+static void destroy(struct koda_command *command)
 {
-	if (!command)
-		return;
 	koda_outcome_abandon(command);
 	koda_launcher_clear(&command->launcher);
 	koda_relay_clear(&command->input);
 	koda_relay_clear(&command->output[0]);
 	koda_relay_clear(&command->output[1]);
+	koda_streams_clear(&command->streams);
 	koda_terminal_close(&command->terminal);
-	koda_listener_remove(command->listener, 0);
+	koda_listener_remove(KODA_TAKE(command->listener), 0);
+	koda_command_poll_free(KODA_TAKE(command->poll));
+	koda_fd_close(&command->kill_fd);
 	/* koda_command_wait has emitted this already for a command that was waited for. */
 	if (command->announced)
 		koda_command_emit_left_behind(command);
@@ -293,7 +307,36 @@ void koda_command_free(struct koda_command *command)
 	koda_dir_snapshot_clear(&command->dirs);
 	koda_left_behind_clear(&command->left);
 	koda_rules_free(command->rules);
+	koda_sandbox_close(command->sandbox);
 	free(command->text);
 	free(command->cwd);
+	free(command->id);
 	free(command);
+}
+
+void koda_command_release(struct koda_command *command)
+{
+	if (koda_in_use_end(&command->in_use))
+		destroy(command);
+}
+
+void koda_command_free(struct koda_command *command)
+{
+	if (command && koda_in_use_free(&command->in_use))
+		destroy(command);
+}
+
+const char *koda_command_id(const struct koda_command *command)
+{
+	return command->id;
+}
+
+struct koda_span koda_command_output(const struct koda_command *command, int stream)
+{
+	const struct koda_buf *kept;
+
+	if (stream != 1 && stream != 2)
+		return (struct koda_span){ "", 0 };
+	kept = &command->streams.captured[stream - 1];
+	return kept->len > 0 ? koda_buf_span(kept) : (struct koda_span){ "", 0 };
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command as a struct, from its launch to its last event, shared by the files that own a part of
- * its life: command.c launches and frees it, command_wait.c carries its streams and takes the
- * launcher's reports, outcome.c keeps how it ended, command_event.c and command_net.c tell the
- * host.
+ * its life: command.c launches and frees it, command_step.c carries its streams and takes the
+ * launcher's reports, command_wait.c waits for that, command_poll.c has it done by an event loop,
+ * outcome.c keeps how it ended, command_event.c and command_net.c tell the host.
  */
 #ifndef KODA_RUN_COMMAND_H
 #define KODA_RUN_COMMAND_H
@@ -13,37 +13,45 @@
 #include "run/stream/grants.h"
 #include "run/stream/relay.h"
 #include "run/stream/stderr_scan.h"
+#include "run/stream/streams.h"
 #include "run/stream/terminal.h"
 
 enum koda_phase {
 	KODA_PHASE_RUNS = 0,
-	KODA_PHASE_ENDS,   /* the guardian was told to kill what still runs */
-	KODA_PHASE_DRAINS, /* all processes have ended; output is still carried */
-	KODA_PHASE_OVER    /* koda_command_wait has returned its outcome */
+	KODA_PHASE_ENDS,    /* the guardian was told to kill what still runs */
+	KODA_PHASE_FLUSHES, /* all processes have ended; the terminal may have more bytes */
+	KODA_PHASE_DRAINS,  /* the output that is left is carried */
+	KODA_PHASE_LEAVES,  /* the proxy was told to close the connections that are left */
+	KODA_PHASE_OVER     /* the outcome is complete, and told */
 };
 
 struct koda_command {
-	struct koda_sandbox *sandbox; /* borrowed */
+	struct koda_sandbox *sandbox; /* a reference */
+	atomic_uint in_use;           /* as in_use.h says */
 	koda_clauses unneeded;        /* clauses that its plan does not depend on */
 	bool open_view;               /* the launcher could not lock the view */
 	struct koda_launcher launcher;
-	int stdio[3]; /* the caller's, borrowed */
+	struct koda_streams streams;
 	struct koda_relay input;
 	struct koda_relay output[2]; /* stdout, stderr */
 	struct koda_terminal terminal;
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* started_ns and the wall time */
 	enum koda_phase phase;
-	uint64_t guardian_ns;        /* deadline of KODA_PHASE_ENDS */
-	uint64_t drain_ns;           /* deadline of KODA_PHASE_DRAINS */
-	struct koda_outcome outcome; /* as far as it is known; size is unused */
-	bool unstarted;              /* the launcher has reported that nothing ran */
-	bool announced;              /* the host got the start event, and no exit event yet */
-	uint64_t ceilings[KODA_CEILING_COUNT]; /* UINT64_MAX: none */
-	unsigned int limits;                   /* reached so far, as in struct koda_outcome */
-	bool has_network;                      /* the policy allows some network */
-	struct koda_listener *listener;        /* owned; NULL: no network, or not reported yet */
-	struct koda_rules *rules;              /* shared with the sandbox */
+	uint64_t phase_ns;                 /* deadline of the phases after KODA_PHASE_RUNS */
+	struct koda_command_poll *poll;    /* owned; NULL: koda_command_fd was not called */
+	struct koda_outcome outcome;       /* as far as it is known; size is unused */
+	struct koda_error failure;         /* for KODA_END_SETUP */
+	atomic_bool killed;                /* koda_command_kill has sent SIGKILL */
+	int kill_fd;                       /* eventfd: koda_command_kill after the end; owned */
+	bool hurried;                      /* it was read: output that is not taken is given up */
+	bool unstarted;                    /* the launcher has reported that nothing ran */
+	bool announced;                    /* the host got the start event, and no exit event yet */
+	uint64_t limits[KODA_LIMIT_COUNT]; /* UINT64_MAX: none */
+	unsigned int reached;              /* limits so far, as in struct koda_outcome */
+	bool has_network;                  /* the policy allows some network */
+	struct koda_listener *listener;    /* owned; NULL: no network, or not reported yet */
+	struct koda_rules *rules;          /* shared with the sandbox */
 	struct koda_violations violations;
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
@@ -51,6 +59,8 @@ struct koda_command {
 	struct koda_left_behind left;  /* filled in after the command has ended */
 	char *text;                    /* owned; the command as events show it */
 	char *cwd;                     /* owned */
+	char *id;                      /* owned */
+	void *user;                    /* the caller's */
 	koda_event_fn *on_event;       /* may be NULL */
 	void *event_ctx;
 };
@@ -60,12 +70,19 @@ struct koda_command {
 KODA_CHECK int koda_command_options_take(struct koda_command_options *known,
 					 const struct koda_command_options *given,
 					 struct koda_error *err);
+/* Checks streams and id. Fails: INVALID, with the member's name as field. */
+KODA_CHECK int koda_command_options_check(const struct koda_command_options *options,
+					  struct koda_error *err);
 
 /* Starts a command with the backend that the sandbox has now, without waiting for its launcher.
  * Fails: as koda_sandbox_start. */
 KODA_CHECK int koda_command_launch(struct koda_sandbox *sandbox,
 				   const struct koda_command_options *options,
 				   struct koda_command **ret_command, struct koda_error *err);
+
+/* Lets other functions use the command again, or frees it if koda_command_free was called while it
+ * was in use. The counterpart of koda_in_use_begin for in_use. */
+void koda_command_release(struct koda_command *command);
 
 /* Passes an event to the host's on_event, if there is one; fills in the time (command_event.c). */
 void koda_command_emit(const struct koda_command *command, struct koda_event event);

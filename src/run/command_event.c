@@ -7,6 +7,8 @@
 void koda_command_emit(const struct koda_command *command, struct koda_event event)
 {
 	event.time = koda_event_now();
+	event.id = command->id;
+	event.user = command->user;
 	if (command->on_event)
 		command->on_event(command->event_ctx, &event);
 }

@@ -44,7 +44,9 @@ static void ask(const struct koda_command *command, const struct koda_egress_mes
 	const struct koda_question question = { .id = koda_net_rules_question(message),
 						.host = message->host,
 						.port = message->port,
-						.command = command->text };
+						.command = command->text,
+						.command_id = command->id,
+						.user = command->user };
 
 	command->sandbox->on_question(command->sandbox->question_ctx, &question);
 }

@@ -5,7 +5,7 @@
 
 #include "base/macros.h"
 
-#include <koda/run.h>
+#include <koda/command.h>
 
 /* Replaces options->cwd by its absolute path, which *ret_path owns. A relative one starts at the
  * root, and its links are resolved, as on the command line. Fails: INVALID, SYS, NOMEM. */

@@ -6,6 +6,7 @@
 #include <koda/doctor.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "policy/policy.h"
 #include "run/backend/findings.h"
 #include "run/fallback.h"
@@ -56,7 +57,7 @@ static int open_probe(enum koda_backend_kind kind, const char *dir, const char *
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
 		accept[i] = (enum koda_clause)i;
 	if (r == KODA_OK)
-		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, PROBE_SECS, err);
+		r = koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME, PROBE_SECS, err);
 	if (r == KODA_OK)
 		r = deny_caches(dir, host_env, policy, err);
 	options.policy = policy;
@@ -65,9 +66,7 @@ static int open_probe(enum koda_backend_kind kind, const char *dir, const char *
 
 static int run_probe(struct koda_sandbox *sandbox, bool *ret_open_view, struct koda_error *err)
 {
-	const struct koda_command_options options = { .size = sizeof(options),
-						      .shell = "true",
-						      .stdio = { -1, -1, -1 } };
+	const struct koda_command_options options = { .size = sizeof(options), .shell = "true" };
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	int r = koda_sandbox_start(sandbox, &options, &command, err);
@@ -105,16 +104,16 @@ static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
 
 	state->name = koda_backend_name(kind);
 	if (!backend) {
-		(void)koda_fail(&state->why, KODA_E_UNSUPPORTED, 0, "%s", not_built.why);
+		(void)koda_fail(&state->error, KODA_E_UNSUPPORTED, 0, "%s", not_built.reason);
 		koda_findings_all(&state->findings, not_built);
 		return KODA_OK;
 	}
 	r = make_directory(dir, sizeof(dir), err);
 	if (r < 0)
 		return r;
-	r = open_probe(kind, dir, host_env, &sandbox, &state->why);
+	r = open_probe(kind, dir, host_env, &sandbox, &state->error);
 	if (r == KODA_OK)
-		r = run_probe(sandbox, &open_view, &state->why);
+		r = run_probe(sandbox, &open_view, &state->error);
 	koda_sandbox_close(sandbox);
 	(void)rmdir(dir);
 	state->usable = r == KODA_OK;
@@ -134,15 +133,16 @@ static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
 int koda_diagnose(const char *const *host_env, struct koda_diagnosis *ret_diagnosis,
 		  struct koda_error *err)
 {
-	struct koda_diagnosis *d = ret_diagnosis;
+	struct koda_diagnosis d = { .count = 0 };
 	struct utsname names;
-	int r = KODA_OK;
+	int r = koda_sized_check(ret_diagnosis, sizeof(d), "koda_diagnosis", err);
 
-	*d = (struct koda_diagnosis){ .count = 0 };
 	if (uname(&names) == 0)
-		memcpy(d->kernel, names.release, sizeof(d->kernel));
+		memcpy(d.kernel, names.release, sizeof(d.kernel));
 	for (int kind = KODA_BACKEND_NATIVE; kind < KODA_BACKEND_COUNT && r == KODA_OK; kind++)
-		r = diagnose((enum koda_backend_kind)kind, host_env, &d->backends[d->count++], err);
+		r = diagnose((enum koda_backend_kind)kind, host_env, &d.backends[d.count++], err);
+	if (r == KODA_OK)
+		koda_sized_give(ret_diagnosis, &d, sizeof(d));
 	return r;
 }
 

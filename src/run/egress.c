@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/sized.h"
 #include "base/strv.h"
 #include "run/command_net.h"
 #include "run/project/ca_bundle.h"
 #include "run/proxy/listener.h"
 #include "run/proxy/policy_blob.h"
 #include "run/proxy/proxy.h"
-#include "run/sized.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -21,16 +21,16 @@ static const char *const sources[] = {
 #undef SOURCE_NAME
 };
 
-static const char *const ceilings[] = {
-#define CEILING_NAME(name, text) [KODA_CEILING_##name] = (text),
-	KODA_CEILINGS(CEILING_NAME)
-#undef CEILING_NAME
+static const char *const limit_names[] = {
+#define LIMIT_NAME(name, text) [KODA_LIMIT_##name] = (text),
+	KODA_LIMITS(LIMIT_NAME)
+#undef LIMIT_NAME
 };
 
-static const char *const reasons[] = {
-#define REASON_NAME(name, text) [KODA_REASON_##name] = (text),
-	KODA_REASONS(REASON_NAME)
-#undef REASON_NAME
+static const char *const ends[] = {
+#define END_NAME(name, text) [KODA_END_##name] = (text),
+	KODA_ENDS(END_NAME)
+#undef END_NAME
 };
 
 static const char *const lefts[] = {
@@ -88,12 +88,12 @@ static void put_float(struct writer *w, const char *key, double number)
 static void put_limits(struct writer *w, const uint64_t *limits)
 {
 	put(w, ",\"limits\":{");
-	for (size_t i = 0; i < KODA_CEILING_COUNT && w->failed == KODA_OK; i++)
+	for (size_t i = 0; i < KODA_LIMIT_COUNT && w->failed == KODA_OK; i++)
 		w->failed = limits[i] == UINT64_MAX
 				    ? koda_buf_addf(&w->text, "%s\"%s\":null", i ? "," : "",
-						    ceilings[i])
+						    limit_names[i])
 				    : koda_buf_addf(&w->text, "%s\"%s\":%llu", i ? "," : "",
-						    ceilings[i], (unsigned long long)limits[i]);
+						    limit_names[i], (unsigned long long)limits[i]);
 	put(w, "}");
 }
 
@@ -156,42 +156,50 @@ static void put_exit(struct writer *w, const struct koda_event_exit *end)
 		put_number(w, "signal", (uint64_t)end->signal);
 	else
 		put(w, ",\"signal\":null");
-	put_text(w, "reason", reasons[end->reason]);
+	put_text(w, "reason", ends[end->end]);
 	put_float(w, "wall_ms", end->wall_ms);
+	if (end->message)
+		put_text(w, "message", end->message);
+	if (end->by_host)
+		put(w, ",\"by_host\":true");
+}
+
+/* Begins with what every event has. */
+static void put_head(struct writer *w, const char *type, const struct koda_event *event)
+{
+	put(w, "{\"type\":\"");
+	put(w, type);
+	put(w, "\"");
+	put_float(w, "time", event->time);
+	put_text(w, "id", event->id);
 }
 
 static void put_event(struct writer *w, const struct koda_event *event)
 {
 	switch (event->type) {
 	case KODA_EVENT_START:
-		put(w, "{\"type\":\"start\"");
-		put_float(w, "time", event->time);
+		put_head(w, "start", event);
 		put_start(w, &event->data.start);
 		break;
 	case KODA_EVENT_VIOLATION:
-		put(w, "{\"type\":\"violation\"");
-		put_float(w, "time", event->time);
+		put_head(w, "violation", event);
 		put_violation(w, &event->data.violation);
 		break;
 	case KODA_EVENT_EGRESS:
-		put(w, "{\"type\":\"egress\"");
-		put_float(w, "time", event->time);
+		put_head(w, "egress", event);
 		put_egress(w, &event->data.egress);
 		break;
 	case KODA_EVENT_LIMIT:
-		put(w, "{\"type\":\"limit\"");
-		put_float(w, "time", event->time);
-		put_text(w, "which", ceilings[event->data.limit.which]);
+		put_head(w, "limit", event);
+		put_text(w, "which", limit_names[event->data.limit.which]);
 		put_number(w, "value", event->data.limit.value);
 		break;
 	case KODA_EVENT_EXIT:
-		put(w, "{\"type\":\"exit\"");
-		put_float(w, "time", event->time);
+		put_head(w, "exit", event);
 		put_exit(w, &event->data.exit);
 		break;
 	case KODA_EVENT_LEFT_BEHIND:
-		put(w, "{\"type\":\"left_behind\"");
-		put_float(w, "time", event->time);
+		put_head(w, "left_behind", event);
 		put_text(w, "path", event->data.left_behind.path);
 		put_text(w, "what", lefts[event->data.left_behind.what]);
 		if (event->data.left_behind.what == KODA_LEFT_UNSEEN)

@@ -125,10 +125,6 @@ void koda_fallback_forget(struct koda_sandbox *sandbox)
 
 int koda_fallback_learn(const struct koda_outcome *outcome, struct koda_error *err)
 {
-	if (outcome->end == KODA_END_SETUP) {
-		*err = outcome->setup;
-		return err->code;
-	}
 	if (outcome->end != KODA_END_EXITED || outcome->code != 0)
 		return koda_fail(err, KODA_E_CHILD, outcome->sys_errno,
 				 "sh -c true does not succeed in the sandbox");
@@ -151,7 +147,8 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 	nothing.terminal = false;
 	nothing.descriptors = NULL;
 	nothing.descriptor_count = 0;
-	nothing.stdio[0] = nothing.stdio[1] = nothing.stdio[2] = -1;
+	nothing.in = nothing.out = nothing.err = (struct koda_stream){ .kind = KODA_STREAM_NULL };
+	nothing.env = NULL;
 	sandbox->on_event = NULL;
 	r = koda_fallback_start_retrying(sandbox, &nothing, &command, err);
 	sandbox->on_event = on_event;
@@ -208,7 +205,7 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 	else
 		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
 				   "nothing ran; they hold files, processes and network: %s; %s",
-				   findings.clause[0].why, findings.clause[0].remedy);
+				   findings.clause[0].reason, findings.clause[0].remedy);
 	/* The first backend that only lacks a clause says best what is missing. Landlock always
 	 * lacks some, which helps only in trust modes that may accept them. */
 	for (int kind = KODA_BACKEND_COUNT - 1; kind > KODA_BACKEND_NATIVE; kind--)
@@ -218,7 +215,7 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 	if (told != KODA_BACKEND_NATIVE) {
 		line = reasons[told];
 		append(&line, koda_backend_name(KODA_BACKEND_NATIVE), "",
-		       unexplained ? why->message : findings.clause[0].why);
+		       unexplained ? why->message : findings.clause[0].reason);
 	}
 	for (int kind = KODA_BACKEND_NATIVE + 1; kind < KODA_BACKEND_COUNT; kind++)
 		if (reasons[kind].code != KODA_OK && kind != told)

@@ -8,32 +8,30 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 /* A shell exits with this and the number of the signal that killed its command. */
 #define SHELL_SIGNAL 128
 
-/* The exit status of koda-sandbox if nothing ran. */
-#define EXIT_SETUP 125
-
-void koda_outcome_reach(struct koda_command *command, enum koda_ceiling which)
+void koda_outcome_reach(struct koda_command *command, enum koda_limit which)
 {
 	struct koda_event event = { .type = KODA_EVENT_LIMIT };
 
-	if (command->limits & 1U << which)
+	if (command->reached & 1U << which)
 		return;
-	command->limits |= 1U << which;
-	event.data.limit = (struct koda_event_limit){ which, command->ceilings[which] };
+	command->reached |= 1U << which;
+	event.data.limit = (struct koda_event_limit){ which, command->limits[which] };
 	koda_command_emit(command, event);
 }
 
 static void reach_reported(struct koda_command *command, const struct koda_report *report)
 {
-	static const enum koda_ceiling which[] = {
-		[KODA_REPORT_LIMIT_PROCESSES] = KODA_CEILING_PROCESSES,
-		[KODA_REPORT_LIMIT_MEMORY] = KODA_CEILING_MEMORY,
-		[KODA_REPORT_LIMIT_WALL_TIME] = KODA_CEILING_WALL_TIME,
+	static const enum koda_limit which[] = {
+		[KODA_REPORT_LIMIT_PROCESSES] = KODA_LIMIT_PROCESSES,
+		[KODA_REPORT_LIMIT_MEMORY] = KODA_LIMIT_MEMORY,
+		[KODA_REPORT_LIMIT_WALL_TIME] = KODA_LIMIT_WALL_TIME,
 	};
 
 	if (report->status >= KODA_REPORT_LIMIT_PROCESSES &&
@@ -55,9 +53,9 @@ static void take_end(struct koda_command *command, const struct koda_report *rep
 		outcome->code = WEXITSTATUS(report->status);
 	}
 	if (signal == SIGXCPU)
-		koda_outcome_reach(command, KODA_CEILING_CPU_TIME);
+		koda_outcome_reach(command, KODA_LIMIT_CPU_TIME);
 	else if (signal == SIGXFSZ)
-		koda_outcome_reach(command, KODA_CEILING_FILE_SIZE);
+		koda_outcome_reach(command, KODA_LIMIT_FILE_SIZE);
 }
 
 bool koda_outcome_take(struct koda_command *command, const struct koda_report *report)
@@ -75,7 +73,7 @@ bool koda_outcome_take(struct koda_command *command, const struct koda_report *r
 		reach_reported(command, report);
 		if (report->status != KODA_REPORT_LIMIT_WALL_TIME)
 			return false;
-		outcome->end = KODA_END_TIMEOUT;
+		outcome->end = KODA_END_WALL_TIME;
 		return true;
 	case KODA_REPORT_EXITED:
 		take_end(command, report);
@@ -86,9 +84,9 @@ bool koda_outcome_take(struct koda_command *command, const struct koda_report *r
 		return true;
 	default:
 		command->unstarted = true;
-		(void)koda_fail_at(&outcome->setup, KODA_E_SYS, report->sys_errno, report->path,
+		(void)koda_fail_at(&command->failure, KODA_E_SYS, report->sys_errno, report->path,
 				   "%s", koda_launch_step_text(report->step));
-		koda_remedy_add_for_step(&outcome->setup, report->step);
+		koda_remedy_add_for_step(&command->failure, report->step);
 		return true;
 	}
 }
@@ -124,47 +122,67 @@ void koda_outcome_abandon(struct koda_command *command)
 			return;
 	command->outcome.end = KODA_END_SIGNAL;
 	command->outcome.signal = SIGKILL;
+	atomic_store(&command->killed, true);
+}
+
+void koda_outcome_message(const struct koda_error *why, char out[KODA_OUTCOME_MESSAGE_MAX])
+{
+	(void)snprintf(out, KODA_OUTCOME_MESSAGE_MAX, "%s%s%s", why->field,
+		       why->field[0] ? ": " : "", why->message);
+}
+
+enum koda_end koda_outcome_end_of(int code)
+{
+	return code == KODA_E_SYS || code == KODA_E_UNSUPPORTED || code == KODA_E_CHILD
+		       ? KODA_END_SETUP
+		       : KODA_END_REFUSED;
 }
 
 void koda_outcome_emit_exit(struct koda_command *command)
 {
-	const struct koda_outcome *outcome = &command->outcome;
+	struct koda_outcome *outcome = &command->outcome;
 	struct koda_event event = { .type = KODA_EVENT_EXIT };
 	struct koda_event_exit *end = &event.data.exit;
+	char message[KODA_OUTCOME_MESSAGE_MAX];
 
 	if (!command->announced)
 		return;
 	command->announced = false;
-	end->code = -1;
-	end->wall_ms = (double)(koda_clock_now() - command->started_ns) / 1e6;
+	outcome->by_host = outcome->end == KODA_END_SIGNAL && outcome->signal == SIGKILL &&
+			   atomic_load(&command->killed);
+	*end = (struct koda_event_exit){
+		.code = -1,
+		.end = outcome->end,
+		.wall_ms = (double)(koda_clock_now() - command->started_ns) / 1e6,
+		.by_host = outcome->by_host,
+	};
 	switch (outcome->end) {
 	case KODA_END_EXITED:
 		end->code = outcome->code;
-		end->reason = KODA_REASON_EXITED;
 		break;
 	case KODA_END_SIGNAL:
 		end->signal = outcome->signal;
-		end->reason = KODA_REASON_SIGNAL;
-		break;
-	case KODA_END_TIMEOUT:
-		end->reason = KODA_REASON_WALL_TIME;
 		break;
 	case KODA_END_EXEC:
 		/* As a shell exits for a program that it cannot execute. */
 		end->code = outcome->sys_errno == ENOENT ? 127 : 126;
-		end->reason = KODA_REASON_EXITED;
 		break;
 	case KODA_END_SETUP:
-		end->code = EXIT_SETUP;
-		end->reason = KODA_REASON_SETUP;
+		koda_outcome_message(&command->failure, message);
+		end->code = KODA_OUTCOME_NOTHING_RAN;
+		end->message = message;
+		break;
+	case KODA_END_REFUSED:
+	case KODA_END_WALL_TIME:
+	case KODA_END_COUNT:
 		break;
 	}
 	koda_command_emit(command, event);
 }
 
-uint64_t koda_command_limit(const struct koda_command *command, enum koda_ceiling which)
+uint64_t koda_command_limit(const struct koda_command *command, enum koda_limit which)
 {
-	return (unsigned int)which < KODA_CEILING_COUNT ? command->ceilings[which] : UINT64_MAX;
+	return (unsigned int)which < KODA_LIMIT_COUNT ? command->limits[which] : UINT64_MAX;
 }
 
 bool koda_command_left_behind(const struct koda_command *command, size_t i,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/sized.h"
 #include "policy/credentials.h"
 #include "policy/policy.h"
 #include "run/project/policy_links.h"
@@ -109,11 +110,16 @@ const char *koda_project_root(const struct koda_project *project)
 int koda_project_place(struct koda_project *project, struct koda_place *ret_place,
 		       struct koda_error *err)
 {
-	int r = check_site(project, err);
+	struct koda_place place;
+	int r = koda_sized_check(ret_place, sizeof(*ret_place), "koda_place", err);
 
 	if (r == KODA_OK)
-		*ret_place = koda_site_place(&project->site);
-	return r;
+		r = check_site(project, err);
+	if (r < 0)
+		return r;
+	place = koda_site_place(&project->site);
+	koda_sized_give(ret_place, &place, sizeof(place));
+	return KODA_OK;
 }
 
 const struct koda_policy *koda_project_policy(const struct koda_project *project)

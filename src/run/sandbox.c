@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/sized.h"
 #include "policy/policy.h"
 #include "run/backend/cgroup.h"
 #include "run/backend/findings.h"
@@ -13,7 +14,6 @@
 #include "run/project/ca_bundle.h"
 #include "run/project/policy_links.h"
 #include "run/project/remedy.h"
-#include "run/sized.h"
 #include "run/survey.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 	if (!sandbox->backend->judge(&machine, &findings))
 		return koda_fail(err, KODA_E_UNSUPPORTED, 0,
 				 "the sandbox cannot be set up, nothing ran: %s; %s",
-				 findings.clause[0].why, findings.clause[0].remedy);
+				 findings.clause[0].reason, findings.clause[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
 	refuse_by_site(sandbox, &findings);
 	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
@@ -156,6 +156,7 @@ static int assemble(const struct koda_sandbox_options *options, struct koda_proj
 
 	if (!sandbox)
 		return koda_fail_nomem(err);
+	atomic_init(&sandbox->references, 1);
 	r = koda_project_take(project, &sandbox->site, &sandbox->policy, err);
 	if (r < 0) {
 		free(sandbox);
@@ -212,9 +213,15 @@ int koda_sandbox_open(const struct koda_sandbox_options *options, struct koda_sa
 	return r;
 }
 
+struct koda_sandbox *koda_sandbox_share(struct koda_sandbox *sandbox)
+{
+	(void)atomic_fetch_add(&sandbox->references, 1);
+	return sandbox;
+}
+
 void koda_sandbox_close(struct koda_sandbox *sandbox)
 {
-	if (!sandbox)
+	if (!sandbox || atomic_fetch_sub(&sandbox->references, 1) > 1)
 		return;
 	koda_launcher_clear(&sandbox->prestarted);
 	koda_net_rules_clear(&sandbox->net);

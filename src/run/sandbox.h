@@ -13,11 +13,13 @@
 #include "run/project/site.h"
 #include "run/proxy/net_rules.h"
 
+#include <koda/command.h>
 #include <koda/event.h>
-#include <koda/run.h>
 #include <stdatomic.h>
 
 struct koda_sandbox {
+	atomic_uint references; /* the caller's, and one of each command */
+	atomic_uint in_use;     /* as in_use.h says */
 	struct koda_site site;
 	struct koda_policy *policy; /* owned; links in its paths are resolved */
 	struct koda_rules *rules;   /* owned */
@@ -42,6 +44,9 @@ struct koda_sandbox {
 	koda_question_fn *on_question; /* may be NULL */
 	void *question_ctx;
 };
+
+/* Returns another reference, which koda_sandbox_close drops. */
+struct koda_sandbox *koda_sandbox_share(struct koda_sandbox *sandbox);
 
 /* Fails if the backend does not enforce what the policy asks for on this machine. A launcher that
  * starts proves most of it, so only the rest is examined. Fails: UNSUPPORTED, INVALID. */

@@ -7,11 +7,13 @@
 #include "policy/policy.h"
 #include "run/command.h"
 #include "run/cwd.h"
+#include "run/in_use.h"
 #include "run/project/ca_bundle.h"
 #include "run/project/cache.h"
 #include "run/project/fs_view.h"
 #include "run/sandbox.h"
 #include "run/stream/passed_fds.h"
+#include "run/stream/streams.h"
 #include "run/survey.h"
 
 #include <koda/env.h>
@@ -38,6 +40,47 @@ static int command_line(const struct koda_command_options *options, struct koda_
 	return r;
 }
 
+/* Returns where the variable that entry names is in env, or where it would be added. */
+static size_t find_variable(char *const *env, const char *entry, size_t name_len)
+{
+	size_t i = 0;
+
+	while (env[i] && (strncmp(env[i], entry, name_len) != 0 || env[i][name_len] != '='))
+		i++;
+	return i;
+}
+
+/* Adds the variables of a command's options to its environment. */
+static int add_env(const char *const *more, char ***env, struct koda_error *err)
+{
+	for (; more && *more; more++) {
+		const char *end = strchr(*more, '=');
+		koda_auto_free char *copy = strdup(*more);
+		size_t count = 0;
+		size_t at;
+
+		if (!copy)
+			return koda_fail_nomem(err);
+		if (!end || end == *more)
+			return koda_fail_at(err, KODA_E_INVALID, 0, "env",
+					    "\"%.60s\" is not NAME=VALUE", *more);
+		while ((*env)[count])
+			count++;
+		at = find_variable(*env, *more, (size_t)(end - *more));
+		if (at == count) {
+			char **grown = realloc(*env, (count + 2) * sizeof(**env));
+
+			if (!grown)
+				return koda_fail_nomem(err);
+			grown[count] = grown[count + 1] = NULL;
+			*env = grown;
+		}
+		free((*env)[at]);
+		(*env)[at] = KODA_TAKE(copy);
+	}
+	return KODA_OK;
+}
+
 int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 			   struct koda_plan *plan, struct koda_error *err)
 {
@@ -49,6 +92,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	koda_auto_free char *scratch = NULL;
 	struct koda_place place = koda_site_place(&sandbox->site);
 	struct koda_env_request env_request = {
+		.size = sizeof(env_request),
 		.host = (const char *const *)sandbox->host_env.items,
 		.command = options->shell  ? options->shell
 			   : options->argv ? options->argv[0]
@@ -67,7 +111,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		r = koda_passed_fds_offer_numbers(options, &passed, err);
 
 	if (options->terminal)
-		koda_terminal_describe(options->stdio, &terminal);
+		koda_streams_describe_terminal(options, &terminal);
 	if (r == KODA_OK)
 		r = koda_cache_store(&sandbox->site, &caches, err);
 	if (r == KODA_OK)
@@ -79,6 +123,8 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	env_request.scratch = scratch;
 	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
+	if (r == KODA_OK)
+		r = add_env(options->env, &env, err);
 	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
 		r = koda_ca_bundle_make(sandbox->policy, &trusted, err);
 	if (r == KODA_OK) {
@@ -89,6 +135,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.fs = &koda_fs_view_host,
 			.trust = sandbox->trust,
 			.max_processes = options->max_processes,
+			.memory_limit = options->max_memory_bytes,
 			.max_memory = koda_trust_memory(),
 			.as_root = geteuid() == 0,
 			.terminal = options->terminal ? &terminal : NULL,
@@ -124,11 +171,17 @@ static int show_plan(struct koda_sandbox *sandbox, const struct koda_command_opt
 	int r = koda_command_options_take(&known, options, err);
 
 	if (r == KODA_OK)
-		r = koda_cwd_take(sandbox->site.root, &known, &cwd, err);
+		r = koda_command_options_check(&known, err);
+	if (r == KODA_OK)
+		r = koda_in_use_begin(&sandbox->in_use, "sandbox", err);
+	if (r < 0)
+		return r;
+	r = koda_cwd_take(sandbox->site.root, &known, &cwd, err);
 	if (r == KODA_OK)
 		r = koda_survey_for_plan(sandbox, err);
 	if (r == KODA_OK)
 		r = koda_sandbox_make_plan(sandbox, &known, &plan, err);
+	(void)koda_in_use_end(&sandbox->in_use); /* koda_sandbox_close counts references */
 	if (r == KODA_OK)
 		r = render(&plan, &text, err);
 	if (r < 0)

@@ -112,7 +112,7 @@ static uint64_t wall_left(const struct koda_sandbox *sandbox)
 	uint64_t seconds = UINT32_MAX;
 	uint64_t ns;
 
-	(void)koda_policy_limit(sandbox->policy, KODA_LIMIT_WALL_TIME_SECS, &seconds);
+	(void)koda_policy_limit(sandbox->policy, KODA_LIMIT_WALL_TIME, &seconds);
 	seconds += seconds == 0; /* a command without any time is started and killed */
 	ns = (seconds < UINT32_MAX ? seconds : UINT32_MAX) * 1000000000ULL;
 	return ns > sandbox->survey_ns ? ns - sandbox->survey_ns : 0;

@@ -2,7 +2,7 @@
 /* What verdicts and decoding cost with many rules. */
 #include "bench.h"
 
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <string.h>
 
 #define PATH_RULES   10000
@@ -147,7 +147,7 @@ static void bench_compile_and_compose(const struct koda_policy *policy)
 {
 	static double compile[PARSE_ROUNDS / 4];
 	static double compose[PARSE_ROUNDS / 4];
-	const struct koda_place nowhere = { 0 };
+	const struct koda_place nowhere = { .size = sizeof(nowhere) };
 
 	for (int round = 0; round < PARSE_ROUNDS / 4; round++) {
 		struct koda_policy *meet;
@@ -171,7 +171,7 @@ static void bench_compile_and_compose(const struct koda_policy *policy)
 
 int main(void)
 {
-	const struct koda_place nowhere = { 0 };
+	const struct koda_place nowhere = { .size = sizeof(nowhere) };
 	struct koda_policy *paths = path_policy();
 	struct koda_policy *hosts = host_policy();
 	struct koda_rules *path_rules;

@@ -93,16 +93,17 @@ void agent_restart(struct agent *agent)
 	static const char *const argv[] = { "bash", "-c", script, NULL };
 	struct koda_command_options options = { .size = sizeof(options),
 						.argv = argv,
-						.stdio = { -1, -1, 2 } };
+						.in.kind = KODA_STREAM_FD,
+						.out.kind = KODA_STREAM_FD,
+						.err.kind = KODA_STREAM_INHERIT };
 	struct koda_error err = { 0 };
 
-	KODA_ASSERT_OK(koda_fd_pipe(&options.stdio[0], &agent->in, &err), err);
-	KODA_ASSERT_OK(koda_fd_pipe(&agent->out, &options.stdio[1], &err), err);
+	KODA_ASSERT_OK(koda_fd_pipe(&options.in.fd, &agent->in, &err), err);
+	KODA_ASSERT_OK(koda_fd_pipe(&agent->out, &options.out.fd, &err), err);
 	KODA_ASSERT_OK(koda_sandbox_start(agent->sandbox, &options, &agent->command, &err), err);
+	koda_fd_close(&options.in.fd);
+	koda_fd_close(&options.out.fd);
 	assert_int_equal(pthread_create(&agent->thread, NULL, wait_for, agent), 0);
-	/* The thread's are borrowed until the command has ended; these are ours to close. */
-	agent->stdio[0] = options.stdio[0];
-	agent->stdio[1] = options.stdio[1];
 }
 
 void agent_start(struct agent *agent, const char *root, struct koda_policy *policy, bool asks)
@@ -137,8 +138,6 @@ void agent_end(struct agent *agent)
 	koda_command_free(agent->command);
 	agent->command = NULL;
 	koda_fd_close(&agent->out);
-	koda_fd_close(&agent->stdio[0]);
-	koda_fd_close(&agent->stdio[1]);
 }
 
 void agent_stop(struct agent *agent)

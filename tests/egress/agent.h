@@ -8,16 +8,15 @@
 
 #include "host.h"
 
-#include <koda/run.h>
+#include <koda/koda.h>
 
 #define AGENT_EVENTS 64
 
 struct agent {
 	struct koda_sandbox *sandbox;
 	struct koda_command *command;
-	int in;       /* to the command */
-	int out;      /* from it */
-	int stdio[2]; /* its ends of these */
+	int in;  /* to the command */
+	int out; /* from it */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t news;

@@ -42,6 +42,7 @@ static struct koda_policy *policy;
 static struct koda_policy *other;
 
 static const struct koda_place place = {
+	.size = sizeof(place),
 	.root = "/code/project",
 	.home = "/home/user",
 	.config_home = "/home/user/.config",
@@ -116,16 +117,16 @@ static bool same_rules(const void *ret, const void *undisturbed)
 	KODA_EACH(path, paths) {
 		size_t len = strlen(*path);
 
-		same = same && koda_rules_read(ret, *path, len).why ==
-				       koda_rules_read(undisturbed, *path, len).why;
-		same = same && koda_rules_write(ret, *path, len).why ==
-				       koda_rules_write(undisturbed, *path, len).why;
+		same = same && koda_rules_read(ret, *path, len).reason ==
+				       koda_rules_read(undisturbed, *path, len).reason;
+		same = same && koda_rules_write(ret, *path, len).reason ==
+				       koda_rules_write(undisturbed, *path, len).reason;
 	}
 	KODA_EACH(host, hosts) {
 		size_t len = strlen(*host);
 
-		same = same && koda_rules_connect(ret, *host, len, 443).why ==
-				       koda_rules_connect(undisturbed, *host, len, 443).why;
+		same = same && koda_rules_connect(ret, *host, len, 443).reason ==
+				       koda_rules_connect(undisturbed, *host, len, 443).reason;
 	}
 	return same;
 }
@@ -186,6 +187,7 @@ static int build_env(void **ret, struct koda_error *err)
 					    "X=z",
 					    NULL };
 	const struct koda_env_request request = {
+		.size = sizeof(request),
 		.host = host,
 		.command = "/usr/bin/git status",
 		.cwd = "/code/project",
@@ -290,8 +292,9 @@ static void a_name_that_cannot_be_canonicalised_is_denied(void **state)
 		failed = koda_alloc_disarm();
 		denied += verdict.answer == KODA_DENY;
 		/* Allowed for the right reason or not at all. */
-		assert_int_equal(verdict.why, verdict.answer == KODA_DENY ? KODA_WHY_INVALID
-									  : KODA_WHY_HOST_ALLOWED);
+		assert_int_equal(verdict.reason, verdict.answer == KODA_DENY
+							 ? KODA_REASON_INVALID
+							 : KODA_REASON_HOST_ALLOWED);
 	}
 	assert_false(failed);
 	assert_true(denied > 0);

@@ -140,9 +140,7 @@ static bool same_text(const void *ret, const void *undisturbed)
 /* Starting a command that never gets that far: nothing is spawned without a plan. */
 static int start(void **ret, struct koda_error *err)
 {
-	const struct koda_command_options options = { .size = sizeof(options),
-						      .shell = "true",
-						      .stdio = { -1, -1, -1 } };
+	const struct koda_command_options options = { .size = sizeof(options), .shell = "true" };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	int r = open_sandbox(&sandbox, err);

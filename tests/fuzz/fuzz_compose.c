@@ -17,7 +17,7 @@
 #define ADDRS_MAX   64
 #define PORTS_MAX   4
 
-static const struct koda_place place = { .root = "/p" };
+static const struct koda_place place = { .size = sizeof(place), .root = "/p" };
 
 /* Accesses to try, drawn from the rules of both sides. */
 struct probes {
@@ -166,7 +166,7 @@ static bool objects_to(const struct trio *trio, size_t s, struct koda_verdict v)
 {
 	bool silent = s == 1 && koda_policy_count(trio->policy[1], KODA_LIST_ALLOWED_DOMAINS) == 0;
 
-	return v.answer == KODA_DENY && (!silent || v.why == KODA_WHY_HOST_DENIED);
+	return v.answer == KODA_DENY && (!silent || v.reason == KODA_REASON_HOST_DENIED);
 }
 
 static void check_host(const struct trio *trio, struct koda_span host, uint16_t port,
@@ -205,7 +205,7 @@ static void check_scalars(const struct koda_policy *parent, const struct koda_po
 		for (int i = 0; i < KODA_FLAG_COUNT; i++)
 			CHECK(!koda_policy_flag(both, (enum koda_flag)i) ||
 			      koda_policy_flag(sides[s], (enum koda_flag)i));
-		for (int i = 0; i < KODA_LIMIT_COUNT; i++) {
+		for (int i = 0; i < KODA_LIMIT_POLICY_COUNT; i++) {
 			uint64_t limit, meet;
 
 			if (koda_policy_limit(sides[s], (enum koda_limit)i, &limit))

@@ -74,7 +74,7 @@ static const struct koda_rules *some_rules(void)
 		"0\","
 		"\"0.0.0.0/0\",\"xn--bcher-kva.example\",\"localhost#public\"],"
 		"\"denied_domains\":[\"bad.example.org\",\"10.1.0.0/16\",\"*.evil.org:443\"]}}";
-	static const struct koda_place nowhere;
+	static const struct koda_place nowhere = { .size = sizeof(nowhere) };
 	static struct koda_rules *rules;
 	struct koda_policy *policy = NULL;
 
@@ -88,7 +88,7 @@ static const struct koda_rules *some_rules(void)
 
 static bool verdict_is_same(struct koda_verdict a, struct koda_verdict b)
 {
-	return a.answer == b.answer && a.why == b.why && koda_span_eq(a.rule, b.rule);
+	return a.answer == b.answer && a.reason == b.reason && koda_span_eq(a.rule, b.rule);
 }
 
 static void check_verdicts(struct koda_span raw, const struct koda_host *host)
@@ -102,7 +102,7 @@ static void check_verdicts(struct koda_span raw, const struct koda_host *host)
 	/* The first bytes of the input double as an address. */
 	memcpy(addr.bytes, raw.ptr, raw.len < 16 ? raw.len : 16);
 	if (!host) {
-		CHECK(on_raw.answer == KODA_DENY && on_raw.why == KODA_WHY_INVALID);
+		CHECK(on_raw.answer == KODA_DENY && on_raw.reason == KODA_REASON_INVALID);
 		CHECK(koda_rules_address(rules, raw.ptr, raw.len, 443, &addr).answer == KODA_DENY);
 		return;
 	}

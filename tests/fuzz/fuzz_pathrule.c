@@ -15,7 +15,7 @@
 #define RULES_MAX 64
 #define LINES_MAX 256
 
-static const struct koda_place nowhere;
+static const struct koda_place nowhere = { .size = sizeof(nowhere) };
 
 /* Does some entry of the list cover path? If so, *ret_depth is the longest such entry's length. */
 static bool is_covered(const struct koda_policy *policy, enum koda_list list, struct koda_span path,
@@ -79,8 +79,8 @@ static void check_path(const struct koda_policy *policy, const struct koda_rules
 	CHECK(sound == (r == KODA_OK));
 	if (!sound) {
 		CHECK(r == KODA_E_POLICY || r == KODA_E_LIMIT);
-		CHECK(read.answer == KODA_DENY && read.why == KODA_WHY_INVALID);
-		CHECK(write.answer == KODA_DENY && write.why == KODA_WHY_INVALID);
+		CHECK(read.answer == KODA_DENY && read.reason == KODA_REASON_INVALID);
+		CHECK(write.answer == KODA_DENY && write.reason == KODA_REASON_INVALID);
 		return;
 	}
 	path = koda_buf_span(&normal);
@@ -89,8 +89,8 @@ static void check_path(const struct koda_policy *policy, const struct koda_rules
 	CHECK(koda_span_eq(path, koda_buf_span(&again)));
 	CHECK((read.answer == KODA_ALLOW) == model_read(policy, path));
 	CHECK((write.answer == KODA_ALLOW) == model_write(policy, path));
-	CHECK(koda_rules_read(rules, path.ptr, path.len).why == read.why);
-	CHECK(koda_rules_write(rules, path.ptr, path.len).why == write.why);
+	CHECK(koda_rules_read(rules, path.ptr, path.len).reason == read.reason);
+	CHECK(koda_rules_write(rules, path.ptr, path.len).reason == write.reason);
 	/* What can be written can be read. */
 	CHECK(write.answer == KODA_DENY || read.answer == KODA_ALLOW);
 }

@@ -93,10 +93,10 @@ static struct koda_policy *policy_of(const struct scene *scene)
 	KODA_ASSERT_OK(koda_policy_for_trust(scene->trust, root_of(scene), &policy, &err), err);
 	add_rules(policy, scene->rules);
 	/* The table's is a share of this machine's memory. */
-	set_limit(policy, KODA_LIMIT_MAX_RSS_BYTES, scene->narrow ? 64 << 20 : 3ULL << 30);
+	set_limit(policy, KODA_LIMIT_MEMORY, scene->narrow ? 64 << 20 : 3ULL << 30);
 	if (scene->narrow) {
-		set_limit(policy, KODA_LIMIT_CPU_TIME_SECS, 5);
-		set_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, 32);
+		set_limit(policy, KODA_LIMIT_CPU_TIME, 5);
+		set_limit(policy, KODA_LIMIT_OPEN_FILES, 32);
 	}
 	if (scene->no_network)
 		KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1, &err),
@@ -131,7 +131,8 @@ static char *plan_of(const struct scene *scene, render_fn *render)
 	static const char *const argv[] = { "/bin/sh", "sh", "-c", "true", NULL };
 	static const struct koda_terminal_state terminal = { 0 };
 	const struct koda_fs_ops fs = { .look = look, .ctx = (void *)(uintptr_t)scene, .may = may };
-	const struct koda_place place = { .root = root_of(scene),
+	const struct koda_place place = { .size = sizeof(place),
+					  .root = root_of(scene),
 					  .home = HOME,
 					  .runtime_dir = "/run/user/1000",
 					  .exec_dirs = exec_dirs,

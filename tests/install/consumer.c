@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a user of the installed library compiles: public headers and pkg-config, nothing else. */
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -86,7 +86,7 @@ held() {
 	[[ $(held '{}' --wall-time 300) == 300 ]]
 	rm -f "$events"
 	inside --trust plan --events "$events" --memory 64M --max-procs 100 true
-	told 'e[0]["limits"] == {"wall_time": 60, "output": 2 << 20, "memory": 64 << 20, "processes": 100, "cpu_time": None, "file_size": 8 << 30, "repositories": 512}'
+	told 'e[0]["limits"] == {"wall_time": 60, "output": 2 << 20, "memory": 64 << 20, "processes": 100, "cpu_time": None, "file_size": 8 << 30, "open_files": 4096, "repositories": 512}'
 	rm -f "$events"
 	inside --trust safe --yes --wall-time 299 --events "$events" true
 	told 'e[0]["limits"]["wall_time"] == 299'

@@ -229,12 +229,15 @@ static void try_inside(struct world *w, struct koda_sandbox *sandbox, const char
 	int out = memfd_create("answers", MFD_CLOEXEC);
 	struct koda_command_options options = { .size = sizeof(options),
 						.argv = argv,
-						.stdio = { acts, out, 2 } };
+						.in = { .kind = KODA_STREAM_FD, .fd = acts },
+						.out = { .kind = KODA_STREAM_FD, .fd = out },
+						.err.kind = KODA_STREAM_INHERIT };
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)1 << 20);
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err;
 	char *rest;
+	int r;
 
 	if (koda_sandbox_start(sandbox, &options, &command, &err) < 0) {
 		/* A link in a protected place is more than some backends claim to hold. */
@@ -246,16 +249,15 @@ static void try_inside(struct world *w, struct koda_sandbox *sandbox, const char
 		}
 		MUST(err.code);
 	}
-	MUST(koda_command_wait(command, &outcome, &err));
+	r = koda_command_wait(command, &outcome, &err);
 	koda_command_free(command);
 	(void)lseek(out, 0, SEEK_SET);
-	MUST(koda_fd_read_all(out, &text, &err));
-	if (outcome.end != KODA_END_EXITED || !text.ptr) {
+	if (r < 0 || outcome.end != KODA_END_EXITED) {
 		/* Closed, so nothing is wrong with it, but nothing was proved either. */
-		(void)printf("# the sandbox did not start: %s: %s\n", outcome.setup.field,
-			     outcome.setup.message);
+		(void)printf("# the sandbox did not start: %s: %s\n", err.field, err.message);
 		w->refused++;
 	} else {
+		MUST(koda_fd_read_all(out, &text, &err));
 		rest = text.ptr;
 		for (size_t i = 0; i < 2 * w->count; i++) {
 			const char *answer = strsep(&rest, "\n");

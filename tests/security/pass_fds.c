@@ -13,7 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -251,8 +251,6 @@ static int run(struct koda_sandbox *sandbox, const struct koda_command_options *
 	koda_command_free(command);
 	if (r < 0)
 		return tell("not waited for", &err);
-	if (outcome.end == KODA_END_SETUP)
-		return tell("not set up", &outcome.setup);
 	if (outcome.end == KODA_END_EXEC)
 		return outcome.sys_errno == ENOENT ? 127 : 126;
 	return outcome.end == KODA_END_EXITED ? outcome.code : EXIT_NOT_RUN;
@@ -270,7 +268,8 @@ int main(int argc, char **argv)
 	struct koda_descriptor list[KODA_DESCRIPTORS_MAX + 1];
 	struct koda_command_options command = { .size = sizeof(command),
 						.approved = true,
-						.stdio = { -1, 1, 2 },
+						.out.kind = KODA_STREAM_INHERIT,
+						.err.kind = KODA_STREAM_INHERIT,
 						.descriptors = list };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err = { 0 };

@@ -235,8 +235,9 @@ without_proxy() {
 			"${box[@]}" -- curl -sS --max-time 20 "http://127.0.0.1:$port/" \
 			--noproxy '' -x http://127.0.0.1:3128 9<"$policy"
 		echo "$replacement: $status $output"
-		# 7: refused, 56: reset, 52: closed without a word. Not 28, which is a timeout.
-		[[ $status == 7 || $status == 56 || $status == 52 ]]
+		# 7: refused, 52: closed without an answer, 55: reset before curl wrote its request, 56: reset
+		# after that. Not 28, which is a timeout.
+		[[ $status == 7 || $status == 52 || $status == 55 || $status == 56 ]]
 		[[ $output != *origin* ]]
 	done
 	run without_proxy "$(dirname -- "$KODA_PROGRAM")/koda-egress" "$KODA_BIN" run --wall-time 30 \

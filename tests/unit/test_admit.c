@@ -6,7 +6,7 @@
 #include "policy/policy.h"
 #include "run/backend/admit.h"
 
-#include <koda/run.h>
+#include <koda/koda.h>
 
 static struct koda_findings all_but(enum koda_clause clause, enum koda_enforcement grip)
 {
@@ -79,7 +79,7 @@ static void a_refusal_names_all_that_is_missing(void **state)
 	/* The list is what is needed next; the reasons can be had from doctor. */
 	memset(reason, 'x', sizeof(reason) - 1);
 	reason[sizeof(reason) - 1] = '\0';
-	findings.clause[KODA_CLAUSE_SOCKETS].why = reason;
+	findings.clause[KODA_CLAUSE_SOCKETS].reason = reason;
 	KODA_ASSERT_FAILS(KODA_E_UNSUPPORTED, koda_admit(KODA_TRUST_SAFE, &findings, 0, &err), err);
 	assert_string_equal(
 		err.message,

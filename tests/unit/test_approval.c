@@ -2,7 +2,7 @@
 /* The policy's own word on commands is kept by the library, whoever calls it. */
 #include "koda_test.h"
 
-#include <koda/run.h>
+#include <koda/koda.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,9 +11,9 @@ static int start_with(struct koda_sandbox_options options, enum koda_ask ask, bo
 	char root[] = "/var/tmp/koda-approval-XXXXXX";
 	const char *const argv[] = { "true", NULL };
 	const char *const env[] = { "HOME=/nonexistent", NULL };
-	const struct koda_command_options what = {
-		.size = sizeof(what), .argv = argv, .approved = approved, .stdio = { -1, -1, -1 }
-	};
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .argv = argv,
+						   .approved = approved };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_policy *policy = NULL;

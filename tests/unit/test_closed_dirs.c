@@ -74,8 +74,8 @@ static int plan_with(struct given given, enum koda_op_kind kind)
 {
 	static const char *const names[] = { ROOT "/.git/config", ROOT "/.git/hooks" };
 	const struct koda_fs_ops fs = { look, &given };
-	const struct koda_place place = { .root = ROOT, .home = "/home/u" };
-	const struct koda_place nowhere = { .home = NULL };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT, .home = "/home/u" };
+	const struct koda_place nowhere = { .size = sizeof(nowhere), .home = NULL };
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	koda_auto_policy struct koda_policy *policy = NULL;
 	struct koda_plan_request request = { .place = &place, .fs = &fs };

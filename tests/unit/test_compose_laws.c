@@ -7,13 +7,13 @@
 
 #include "policy/policy.h"
 
+#include <koda/koda.h>
 #include <koda/rules.h>
-#include <koda/sandbox.h>
 
 #define CASES    3000
 #define ACCESSES 40
 
-static const struct koda_place nowhere;
+static const struct koda_place nowhere = { .size = sizeof(nowhere) };
 
 static const char *const names[] = { "a", "b", "ab" };
 
@@ -89,7 +89,7 @@ static struct koda_policy *random_policy(struct koda_rng *rng)
 	for (int flag = 0; flag < KODA_FLAG_COUNT; flag++)
 		if (!koda_rng_one_in(rng, 3))
 			koda_policy_set_flag(policy, (enum koda_flag)flag, koda_rng_one_in(rng, 2));
-	for (int limit = 0; limit < KODA_LIMIT_COUNT; limit++)
+	for (int limit = 0; limit < KODA_LIMIT_POLICY_COUNT; limit++)
 		if (koda_rng_one_in(rng, 2))
 			KODA_ASSERT_OK(koda_policy_set_limit(policy, (enum koda_limit)limit,
 							     koda_rng_below(rng, 4), &err),
@@ -180,7 +180,7 @@ static bool tolerates(const struct voice *child, const char *host, uint16_t port
 		     : koda_rules_connect(child->rules, host, strlen(host), port);
 
 	if (koda_policy_count(child->policy, KODA_LIST_ALLOWED_DOMAINS) == 0)
-		return v.why != KODA_WHY_HOST_DENIED;
+		return v.reason != KODA_REASON_HOST_DENIED;
 	return v.answer == KODA_ALLOW;
 }
 
@@ -223,7 +223,7 @@ static void check_meet(struct koda_rng *rng, const struct voice *a, const struct
 static void check_scalars(const struct koda_policy *a, const struct koda_policy *b,
 			  const struct koda_policy *ab)
 {
-	for (int i = 0; i < KODA_LIMIT_COUNT; i++) {
+	for (int i = 0; i < KODA_LIMIT_POLICY_COUNT; i++) {
 		uint64_t la = UINT64_MAX;
 		uint64_t lb = UINT64_MAX;
 		uint64_t lab = UINT64_MAX;

@@ -4,7 +4,7 @@
 
 #include "base/fd.h"
 
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

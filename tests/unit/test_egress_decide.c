@@ -9,7 +9,7 @@
 
 static struct egress_ruleset *rules_of(const char *net)
 {
-	const struct koda_place nowhere = { 0 };
+	const struct koda_place nowhere = { .size = sizeof(nowhere) };
 	struct koda_policy *policy = NULL;
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };

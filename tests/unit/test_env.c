@@ -37,7 +37,10 @@ static char **build(const struct koda_env_request *request)
 
 static char **build_for(const char *const *host, const char *command)
 {
-	return build(&(struct koda_env_request){ .host = host, .command = command, .cwd = "/p" });
+	return build(&(struct koda_env_request){ .size = sizeof(struct koda_env_request),
+						 .host = host,
+						 .command = command,
+						 .cwd = "/p" });
 }
 
 /* The value of name in env, or NULL. */

@@ -49,7 +49,8 @@ static const char *const usual_host[] = {
 
 static void without_network(void **state)
 {
-	const struct koda_env_request request = { usual_host, "ls -l", "/p/src", false, false };
+	const struct koda_env_request request = { sizeof(request), usual_host, "ls -l",
+						  "/p/src",        false,      false };
 
 	(void)state;
 	assert_string_equal(joined(build(&request)), "HOME=/home/u\n"
@@ -63,7 +64,9 @@ static void without_network(void **state)
 
 static void with_network(void **state)
 {
-	const struct koda_env_request request = { usual_host, "make all", "/p", true, false };
+	const struct koda_env_request request = {
+		sizeof(request), usual_host, "make all", "/p", true, false
+	};
 
 	(void)state;
 	assert_string_equal(joined(build(&request)), "ALL_PROXY=socks5h://127.0.0.1:3128\n"
@@ -89,7 +92,7 @@ static void ca_variables_come_only_with_interception(void **state)
 	static const char *const names[] = { "SSL_CERT_FILE=", "NODE_EXTRA_CA_CERTS=",
 					     "REQUESTS_CA_BUNDLE=", "CURL_CA_BUNDLE=",
 					     "GIT_SSL_CAINFO=" };
-	struct koda_env_request request = { usual_host, "ls", "/p", true, true };
+	struct koda_env_request request = { sizeof(request), usual_host, "ls", "/p", true, true };
 
 	(void)state;
 	KODA_EACH(name, names) {
@@ -113,7 +116,8 @@ static void ca_variables_come_only_with_interception(void **state)
 static void an_empty_host_gives_what_the_sandbox_sets(void **state)
 {
 	static const char *const nothing[] = { NULL };
-	struct koda_env_request request = { nothing, "git status", "/p", false, false };
+	struct koda_env_request request = { sizeof(request), nothing, "git status", "/p",
+					    false,           false };
 
 	(void)state;
 	assert_string_equal(joined(build(&request)), "KODA_SANDBOX=1\nPWD=/p\nTMPDIR=/tmp\n");
@@ -128,7 +132,8 @@ static void odd_entries_of_the_host(void **state)
 					    "HOMEX=x",  "",         "home=x",
 					    "USER=",    "TERM=a=b", "LANG=\xff\n\x01",
 					    "USER=two", "SHELL",    NULL };
-	const struct koda_env_request request = { host, "ls", "/p with\nnewline", false, false };
+	const struct koda_env_request request = { sizeof(request),    host,  "ls",
+						  "/p with\nnewline", false, false };
 
 	(void)state;
 	assert_string_equal(joined(build(&request)), "KODA_SANDBOX=1\n"
@@ -179,8 +184,9 @@ static void nothing_of_a_poisoned_host_passes(void **state)
 	host[count] = NULL;
 	KODA_EACH(command, commands) {
 		for (int network = 0; network < 2; network++) {
-			const struct koda_env_request request = { host, *command, "/p",
-								  network != 0, network != 0 };
+			const struct koda_env_request request = { sizeof(request), host,
+								  *command,        "/p",
+								  network != 0,    network != 0 };
 			const char *text = joined(build(&request));
 
 			KODA_EXPECT(*command, strstr(text, "poison") == NULL);
@@ -234,7 +240,9 @@ static void every_listed_name_passes_once_and_sorted(void **state)
 		const char *const *extras = koda_env_tools[i].variables;
 
 		for (const char *const *tool = koda_env_tools[i].tools; *tool; tool++) {
-			const struct koda_env_request request = { host, *tool, "/p", true, true };
+			const struct koda_env_request request = {
+				sizeof(request), host, *tool, "/p", true, true
+			};
 			char **env = build(&request);
 			size_t passed = 0;
 
@@ -259,13 +267,14 @@ static void every_listed_name_passes_once_and_sorted(void **state)
 
 static void command_and_cwd_are_needed(void **state)
 {
-	struct koda_env_request request = { usual_host, NULL, "/p", false, false };
+	struct koda_env_request request = { sizeof(request), usual_host, NULL, "/p", false, false };
 	struct koda_error err = { 0 };
 	char **env = NULL;
 
 	(void)state;
 	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_env_build(&request, &env, &err), err);
-	request = (struct koda_env_request){ usual_host, "ls", NULL, false, false };
+	request =
+		(struct koda_env_request){ sizeof(request), usual_host, "ls", NULL, false, false };
 	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_env_build(&request, &env, &err), err);
 	assert_null(env);
 	koda_env_free(NULL);

@@ -46,9 +46,9 @@ static void what_works_is_remembered(void **state)
 						      .host_env = env,
 						      .accept = without,
 						      .accept_count = KODA_ARRAY_LEN(without) };
-	const struct koda_command_options what = {
-		.size = sizeof(what), .shell = "exit 7", .stdio = { -1, -1, -1 }, .approved = true
-	};
+	const struct koda_command_options what = { .size = sizeof(what),
+						   .shell = "exit 7",
+						   .approved = true };
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <koda/run.h>
+#include <koda/sandbox.h>
 #include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/ioprio.h>

@@ -5,7 +5,7 @@
 #include "run/backend/backend.h"
 
 #include <errno.h>
-#include <koda/run.h>
+#include <koda/koda.h>
 
 /* A machine by what it has, for an ordinary user: Landlock's version, its error, user namespaces,
  * new system calls, filters. */
@@ -26,9 +26,9 @@ static struct koda_findings judge(const struct koda_backend *backend, struct kod
 	for (int i = 0; i < KODA_CLAUSE_COUNT; i++) {
 		const char *name = koda_clause_name((enum koda_clause)i);
 
-		KODA_EXPECT(name, findings.clause[i].why && findings.clause[i].remedy);
+		KODA_EXPECT(name, findings.clause[i].reason && findings.clause[i].remedy);
 		KODA_EXPECT(name, findings.clause[i].enforcement == KODA_ENFORCEMENT_ENFORCED ||
-					  findings.clause[i].why[0]);
+					  findings.clause[i].reason[0]);
 	}
 	return findings;
 }
@@ -81,7 +81,7 @@ static void an_obstacle_refuses_everything_and_has_a_remedy(void **state)
 		for (int i = 0; i < KODA_CLAUSE_COUNT; i++)
 			KODA_EXPECT(row->name,
 				    findings.clause[i].enforcement == KODA_ENFORCEMENT_REFUSED);
-		KODA_EXPECT(row->name, strstr(findings.clause[0].why, row->why));
+		KODA_EXPECT(row->name, strstr(findings.clause[0].reason, row->why));
 		KODA_EXPECT(row->name, strstr(findings.clause[0].remedy, row->remedy));
 	}
 }
@@ -176,9 +176,10 @@ static void bubblewrap_holds_all_but_links(void **state)
 						    (i != KODA_CLAUSE_LINK_NAMES));
 		assert_int_equal(findings.clause[KODA_CLAUSE_CACHES].enforcement,
 				 KODA_ENFORCEMENT_EMULATED);
-		assert_int_equal(findings.clause[KODA_CLAUSE_WRITE_PROTECTED].why[0] != '\0', open);
-		assert_int_equal(findings.clause[KODA_CLAUSE_HIDDEN_READS].why[0] != '\0', open);
-		assert_int_equal(findings.clause[KODA_CLAUSE_SOCKETS].why[0] != '\0', open);
+		assert_int_equal(findings.clause[KODA_CLAUSE_WRITE_PROTECTED].reason[0] != '\0',
+				 open);
+		assert_int_equal(findings.clause[KODA_CLAUSE_HIDDEN_READS].reason[0] != '\0', open);
+		assert_int_equal(findings.clause[KODA_CLAUSE_SOCKETS].reason[0] != '\0', open);
 	}
 }
 

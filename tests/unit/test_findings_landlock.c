@@ -57,12 +57,12 @@ static void memory_that_is_not_counted_is_told(void **state)
 	(void)state;
 	assert_int_equal(findings.clause[KODA_CLAUSE_MEMORY].enforcement,
 			 KODA_ENFORCEMENT_EMULATED);
-	assert_non_null(strstr(findings.clause[KODA_CLAUSE_MEMORY].why, "TMPDIR"));
+	assert_non_null(strstr(findings.clause[KODA_CLAUSE_MEMORY].reason, "TMPDIR"));
 	machine.cgroup = true;
 	findings = judge(&machine, true);
 	assert_int_equal(findings.clause[KODA_CLAUSE_MEMORY].enforcement,
 			 KODA_ENFORCEMENT_ENFORCED);
-	assert_null(strstr(findings.clause[KODA_CLAUSE_MEMORY].why, "TMPDIR"));
+	assert_null(strstr(findings.clause[KODA_CLAUSE_MEMORY].reason, "TMPDIR"));
 }
 
 int main(void)

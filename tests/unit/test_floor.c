@@ -14,6 +14,7 @@ static const char *const guarded[] = { "/p/linked", NULL };
 static const char *const hidden[] = { "/p/other", NULL };
 
 static const struct koda_place place = {
+	.size = sizeof(place),
 	.root = "/p",
 	.home = "/home/u",
 	.config_home = "/cfg",
@@ -50,7 +51,7 @@ static struct koda_verdict ask(const struct koda_rules *rules, bool write, const
 }
 
 /* path and what is below it: not writable, for this reason, by this very rule. */
-static void expect_closed(const struct koda_rules *rules, const char *path, enum koda_why why)
+static void expect_closed(const struct koda_rules *rules, const char *path, enum koda_reason why)
 {
 	char below[512];
 
@@ -59,9 +60,9 @@ static void expect_closed(const struct koda_rules *rules, const char *path, enum
 
 		(void)snprintf(below, sizeof(below), "%s%s", path, deep ? "/x/y" : "");
 		verdict = ask(rules, true, below);
-		if (verdict.answer != KODA_DENY || verdict.why != why)
+		if (verdict.answer != KODA_DENY || verdict.reason != why)
 			fail_msg("write %s: %d by %s", below, verdict.answer,
-				 koda_why_name(verdict.why));
+				 koda_reason_name(verdict.reason));
 		KODA_ASSERT_SPAN(verdict.rule, path);
 		KODA_EXPECT(below, (ask(rules, false, below).answer == KODA_ALLOW) ==
 					   !(1U << why & KODA_FLOOR_HIDDEN));
@@ -76,7 +77,7 @@ static void expect_open(const struct koda_rules *rules, const char *path)
 
 /* dir/name is closed; a name one letter longer or shorter, or in other case, is not. */
 static void expect_entry(const struct koda_rules *rules, const char *dir, const char *name,
-			 enum koda_why why)
+			 enum koda_reason why)
 {
 	char path[512];
 	size_t len = (size_t)snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name);
@@ -93,26 +94,26 @@ static void every_table_entry_is_closed_and_its_twin_open(void **state)
 	static const struct {
 		const char *const *table;
 		const char *dir;
-		enum koda_why why;
+		enum koda_reason why;
 	} rows[] = {
-		{ koda_floor_home_dirs, "/home/u", KODA_WHY_CREDENTIALS },
-		{ koda_floor_home_files, "/home/u", KODA_WHY_CREDENTIALS },
-		{ koda_floor_config_dirs, "/cfg", KODA_WHY_CREDENTIALS },
-		{ koda_floor_config_dirs, "/home/u/.config", KODA_WHY_CREDENTIALS },
-		{ koda_floor_hidden_config, "/cfg", KODA_WHY_OWN_STATE },
-		{ koda_floor_hidden_config, "/home/u/.config", KODA_WHY_OWN_STATE },
-		{ koda_floor_policy_dirs, "/cfg", KODA_WHY_OWN_POLICY },
-		{ koda_floor_policy_dirs, "/home/u/.config", KODA_WHY_OWN_POLICY },
-		{ koda_floor_project_names, "/p", KODA_WHY_PROJECT_NAME },
-		{ koda_floor_git_names, "/p/.git", KODA_WHY_GIT },
-		{ koda_floor_git_names, "/p/sub/.git", KODA_WHY_GIT },
-		{ koda_floor_git_names, "/p/.git/modules/lib", KODA_WHY_GIT },
-		{ koda_floor_git_names, "/elsewhere.git", KODA_WHY_GIT },
-		{ koda_floor_kernel_paths, "", KODA_WHY_KERNEL },
-		{ exec_dirs, "", KODA_WHY_EXEC_DIR },
-		{ git_files, "", KODA_WHY_GIT },
-		{ guarded, "", KODA_WHY_OTHER_NAME },
-		{ hidden, "", KODA_WHY_HIDDEN_NAME },
+		{ koda_floor_home_dirs, "/home/u", KODA_REASON_CREDENTIALS },
+		{ koda_floor_home_files, "/home/u", KODA_REASON_CREDENTIALS },
+		{ koda_floor_config_dirs, "/cfg", KODA_REASON_CREDENTIALS },
+		{ koda_floor_config_dirs, "/home/u/.config", KODA_REASON_CREDENTIALS },
+		{ koda_floor_hidden_config, "/cfg", KODA_REASON_OWN_STATE },
+		{ koda_floor_hidden_config, "/home/u/.config", KODA_REASON_OWN_STATE },
+		{ koda_floor_policy_dirs, "/cfg", KODA_REASON_OWN_POLICY },
+		{ koda_floor_policy_dirs, "/home/u/.config", KODA_REASON_OWN_POLICY },
+		{ koda_floor_project_names, "/p", KODA_REASON_PROJECT_NAME },
+		{ koda_floor_git_names, "/p/.git", KODA_REASON_GIT },
+		{ koda_floor_git_names, "/p/sub/.git", KODA_REASON_GIT },
+		{ koda_floor_git_names, "/p/.git/modules/lib", KODA_REASON_GIT },
+		{ koda_floor_git_names, "/elsewhere.git", KODA_REASON_GIT },
+		{ koda_floor_kernel_paths, "", KODA_REASON_KERNEL },
+		{ exec_dirs, "", KODA_REASON_EXEC_DIR },
+		{ git_files, "", KODA_REASON_GIT },
+		{ guarded, "", KODA_REASON_OTHER_NAME },
+		{ hidden, "", KODA_REASON_HIDDEN_NAME },
 	};
 	struct koda_rules *rules = open_rules(&place, false);
 
@@ -134,7 +135,7 @@ static void own_state_is_hidden(void **state)
 
 	(void)state;
 	KODA_EACH(path, paths)
-		expect_entry(rules, "", *path, KODA_WHY_OWN_STATE);
+		expect_entry(rules, "", *path, KODA_REASON_OWN_STATE);
 	koda_rules_free(rules);
 }
 
@@ -157,7 +158,7 @@ static void what_the_kernel_tells_of_the_host_is_hidden(void **state)
 			struct koda_verdict read = ask(rules, false, *path);
 
 			KODA_EXPECT(*path, read.answer == KODA_DENY);
-			KODA_EXPECT(*path, read.why == KODA_WHY_KERNEL_HIDDEN);
+			KODA_EXPECT(*path, read.reason == KODA_REASON_KERNEL_HIDDEN);
 			KODA_EXPECT(*path, ask(rules, true, *path).answer == KODA_DENY);
 		}
 	KODA_EACH(path, shown)
@@ -229,10 +230,10 @@ static void allow_git_config_opens_the_configuration_only(void **state)
 			if (opened)
 				expect_open(rules, path);
 			else
-				expect_closed(rules, path, KODA_WHY_GIT);
+				expect_closed(rules, path, KODA_REASON_GIT);
 		}
 	}
-	expect_closed(rules, "/p/tree/.git", KODA_WHY_GIT);
+	expect_closed(rules, "/p/tree/.git", KODA_REASON_GIT);
 	koda_rules_free(rules);
 }
 
@@ -294,11 +295,11 @@ static void spellings_do_not_get_around_the_floor(void **state)
 /* Where nothing is known of the place, only the kernel's files are left to protect. */
 static void an_unknown_place_has_only_the_kernel(void **state)
 {
-	static const struct koda_place nowhere;
+	static const struct koda_place nowhere = { .size = sizeof(nowhere) };
 	struct koda_rules *rules = open_rules(&nowhere, false);
 
 	(void)state;
-	expect_closed(rules, "/sys", KODA_WHY_KERNEL);
+	expect_closed(rules, "/sys", KODA_REASON_KERNEL);
 	expect_open(rules, "/home/u/.ssh");
 	expect_open(rules, "/p/.git/hooks");
 	koda_rules_free(rules);
@@ -307,14 +308,16 @@ static void an_unknown_place_has_only_the_kernel(void **state)
 /* A place at the root of the file system, with slashes to spare. */
 static void odd_spellings_of_a_place_are_normalised(void **state)
 {
-	static const struct koda_place odd = { .root = "/", .home = "//home///u/./" };
+	static const struct koda_place odd = { .size = sizeof(odd),
+					       .root = "/",
+					       .home = "//home///u/./" };
 	struct koda_rules *rules = open_rules(&odd, false);
 
 	(void)state;
-	expect_closed(rules, "/.envrc", KODA_WHY_PROJECT_NAME);
-	expect_closed(rules, "/.git/hooks", KODA_WHY_GIT);
-	expect_closed(rules, "/home/u/.ssh", KODA_WHY_CREDENTIALS);
-	expect_closed(rules, "/home/u/.config/gh", KODA_WHY_CREDENTIALS);
+	expect_closed(rules, "/.envrc", KODA_REASON_PROJECT_NAME);
+	expect_closed(rules, "/.git/hooks", KODA_REASON_GIT);
+	expect_closed(rules, "/home/u/.ssh", KODA_REASON_CREDENTIALS);
+	expect_closed(rules, "/home/u/.config/gh", KODA_REASON_CREDENTIALS);
 	koda_rules_free(rules);
 }
 
@@ -322,25 +325,27 @@ static void a_place_that_is_no_path_is_refused(void **state)
 {
 	static const char *const bad_list[] = { "/ok", "bin", NULL };
 	char long_path[5000];
+#define AT .size = sizeof(struct koda_place),
 	const struct {
 		const char *name;
 		struct koda_place place;
 		int code;
 	} rows[] = {
-		{ "relative root", { .root = "p" }, KODA_E_POLICY },
-		{ "empty root", { .root = "" }, KODA_E_POLICY },
-		{ "empty home", { .home = "" }, KODA_E_POLICY },
-		{ "root with ..", { .root = "/a/../p" }, KODA_E_POLICY },
-		{ "relative home", { .home = "home" }, KODA_E_POLICY },
-		{ "relative config_home", { .config_home = "./c" }, KODA_E_POLICY },
-		{ "relative state_home", { .state_home = "s" }, KODA_E_POLICY },
-		{ "relative runtime_dir", { .runtime_dir = "~" }, KODA_E_POLICY },
-		{ "relative exec_dir", { .exec_dirs = bad_list }, KODA_E_POLICY },
-		{ "relative git_dir", { .git_dirs = bad_list }, KODA_E_POLICY },
-		{ "relative git_file", { .git_files = bad_list }, KODA_E_POLICY },
-		{ "long home", { .home = long_path }, KODA_E_LIMIT },
-		{ "long root", { .root = long_path }, KODA_E_LIMIT },
+		{ "relative root", { AT.root = "p" }, KODA_E_POLICY },
+		{ "empty root", { AT.root = "" }, KODA_E_POLICY },
+		{ "empty home", { AT.home = "" }, KODA_E_POLICY },
+		{ "root with ..", { AT.root = "/a/../p" }, KODA_E_POLICY },
+		{ "relative home", { AT.home = "home" }, KODA_E_POLICY },
+		{ "relative config_home", { AT.config_home = "./c" }, KODA_E_POLICY },
+		{ "relative state_home", { AT.state_home = "s" }, KODA_E_POLICY },
+		{ "relative runtime_dir", { AT.runtime_dir = "~" }, KODA_E_POLICY },
+		{ "relative exec_dir", { AT.exec_dirs = bad_list }, KODA_E_POLICY },
+		{ "relative git_dir", { AT.git_dirs = bad_list }, KODA_E_POLICY },
+		{ "relative git_file", { AT.git_files = bad_list }, KODA_E_POLICY },
+		{ "long home", { AT.home = long_path }, KODA_E_LIMIT },
+		{ "long root", { AT.root = long_path }, KODA_E_LIMIT },
 	};
+#undef AT
 
 	(void)state;
 	memset(long_path, '/', sizeof(long_path));

@@ -71,7 +71,7 @@ static int cut(const struct scene *scene, const struct koda_rules *rules, struct
 {
 	struct given given = { scene->things };
 	const struct koda_fs_ops fs = { .look = look, .ctx = &given, .list = list };
-	const struct koda_place place = { .root = ROOT };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT };
 	const struct koda_plan_request request = {
 		.rules = rules, .place = &place, .fs = &fs, .sockets = scene->sockets
 	};
@@ -157,7 +157,7 @@ static void test_scenes(void **state)
 		koda_auto_policy struct koda_policy *policy = policy_of(scene->rules);
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(65536);
 		koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-		const struct koda_place nowhere = { .home = NULL };
+		const struct koda_place nowhere = { .size = sizeof(nowhere), .home = NULL };
 		struct koda_rules *rules = NULL;
 		struct koda_error err = { 0 };
 
@@ -275,7 +275,7 @@ static void test_random(void **state)
 	for (int i = 0; i < 2000; i++) {
 		koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 		koda_auto_policy struct koda_policy *policy = NULL;
-		const struct koda_place nowhere = { .home = NULL };
+		const struct koda_place nowhere = { .size = sizeof(nowhere), .home = NULL };
 		const struct scene scene = { .things = forest.things };
 		struct koda_rules *rules = NULL;
 		struct koda_error err = { 0 };
@@ -322,9 +322,9 @@ static void test_bound(void **state)
 	koda_auto_policy struct koda_policy *policy = policy_of(LIST("w " ROOT, "W " ROOT "/x"));
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	const struct koda_fs_ops fs = { .look = look_many, .list = list_many };
-	const struct koda_place place = { .root = ROOT };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT };
 	struct koda_plan_request request = { .place = &place, .fs = &fs };
-	const struct koda_place nowhere = { .home = NULL };
+	const struct koda_place nowhere = { .size = sizeof(nowhere), .home = NULL };
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
 

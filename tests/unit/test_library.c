@@ -7,7 +7,7 @@
 #include "base/fd.h"
 
 #include <fcntl.h>
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -58,7 +58,10 @@ static struct koda_command *start(struct koda_sandbox *sandbox, const char *shel
 				  int out)
 {
 	const struct koda_command_options options = {
-		.size = sizeof(options), .shell = shell, .cwd = cwd, .stdio = { -1, out, -1 }
+		.size = sizeof(options),
+		.shell = shell,
+		.cwd = cwd,
+		.out = { .kind = out < 0 ? KODA_STREAM_NULL : KODA_STREAM_FD, .fd = out }
 	};
 	struct koda_command *command = NULL;
 	struct koda_error err = { 0 };
@@ -166,7 +169,7 @@ static void a_pipe_that_is_never_read_is_given_up(void **state)
 	koda_auto_fd int writer = -1;
 
 	KODA_ASSERT_OK(koda_policy_for_trust(KODA_TRUST_AUTO, *state, &policy, &err), err);
-	KODA_ASSERT_OK(koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME_SECS, 3, &err), err);
+	KODA_ASSERT_OK(koda_policy_set_limit(policy, KODA_LIMIT_WALL_TIME, 3, &err), err);
 	KODA_ASSERT_OK(koda_sandbox_open(
 			       &(const struct koda_sandbox_options){
 				       .size = sizeof(struct koda_sandbox_options),
@@ -222,9 +225,9 @@ static void relative_directories_start_at_the_root(void **state)
 		assert_string_equal(out.ptr, wanted);
 	}
 	{
-		const struct koda_command_options options = {
-			.size = sizeof(options), .shell = "true", .cwd = "", .stdio = { -1, -1, -1 }
-		};
+		const struct koda_command_options options = { .size = sizeof(options),
+							      .shell = "true",
+							      .cwd = "" };
 		struct koda_command *command = NULL;
 		struct koda_error err = { 0 };
 
@@ -288,11 +291,11 @@ static void that_nothing_could_be_looked_for_is_told(void **state)
 	koda_sandbox_close(sandbox);
 }
 
-static void expect_end(struct seen *seen, enum koda_reason reason, int code, int signal)
+static void expect_end(struct seen *seen, enum koda_end end, int code, int signal)
 {
 	assert_int_equal(seen->starts, 1);
 	assert_int_equal(seen->exits, 1);
-	assert_int_equal(seen->last.reason, reason);
+	assert_int_equal(seen->last.end, end);
 	assert_int_equal(seen->last.code, code);
 	assert_int_equal(seen->last.signal, signal);
 	*seen = (struct seen){ 0 };
@@ -311,32 +314,32 @@ static void every_start_has_one_end(void **state)
 
 	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
 	koda_command_free(command);
-	expect_end(&seen, KODA_REASON_EXITED, 3, 0);
+	expect_end(&seen, KODA_END_EXITED, 3, 0);
 	/* Freed while it runs. */
 	koda_command_free(start(sandbox, "sleep 600", NULL, -1));
-	expect_end(&seen, KODA_REASON_SIGNAL, -1, SIGKILL);
+	expect_end(&seen, KODA_END_SIGNAL, -1, SIGKILL);
 	command = start(sandbox, "sleep 600", NULL, -1);
 	assert_int_equal(koda_command_wait_for(command, 50, &outcome, &err), KODA_E_TIMEOUT);
 	koda_command_free(command);
-	expect_end(&seen, KODA_REASON_SIGNAL, -1, SIGKILL);
+	expect_end(&seen, KODA_END_SIGNAL, -1, SIGKILL);
 	/* Killed, and freed without a wait. */
 	command = start(sandbox, "sleep 600", NULL, -1);
 	koda_command_kill(command);
 	koda_command_free(command);
-	expect_end(&seen, KODA_REASON_SIGNAL, -1, SIGKILL);
+	expect_end(&seen, KODA_END_SIGNAL, -1, SIGKILL);
 	/* Ended by itself, with output that was not taken. */
 	KODA_ASSERT_OK(koda_fd_pipe(&reader, &writer, &err), err);
 	(void)fill(writer);
 	command = start(sandbox, "echo; exit 4", NULL, writer);
 	wait_for_end(command);
 	koda_command_free(command);
-	expect_end(&seen, KODA_REASON_EXITED, 4, 0);
+	expect_end(&seen, KODA_END_EXITED, 4, 0);
 	/* The launcher cannot start there. */
 	command = start(sandbox, "true", "none", -1);
-	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
+	assert_true(koda_command_wait(command, &outcome, &err) < 0);
 	assert_int_equal(outcome.end, KODA_END_SETUP);
 	koda_command_free(command);
-	expect_end(&seen, KODA_REASON_SETUP, 125, 0);
+	expect_end(&seen, KODA_END_SETUP, 125, 0);
 	koda_sandbox_close(sandbox);
 	assert_int_equal(seen.starts + seen.exits, 0);
 }

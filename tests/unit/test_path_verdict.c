@@ -10,12 +10,23 @@
 
 /* Every kind of mark that a verdict depends on. */
 static const uint32_t kinds[] = {
-	1U << KODA_WHY_DENY_READ,     1U << KODA_WHY_READ_HOLE,  1U << KODA_WHY_ALLOW_WRITE,
-	1U << KODA_WHY_DENY_WRITE,    1U << KODA_WHY_OWN_STATE,  1U << KODA_WHY_CREDENTIALS,
-	1U << KODA_WHY_PROJECT_NAME,  1U << KODA_WHY_GIT,        1U << KODA_WHY_EXEC_DIR,
-	1U << KODA_WHY_KERNEL,        1U << KODA_WHY_OTHER_NAME, 1U << KODA_WHY_HIDDEN_NAME,
-	1U << KODA_WHY_KERNEL_HIDDEN, 1U << KODA_WHY_GIT_DIR,    1U << KODA_WHY_CACHE,
-	KODA_FLOOR_REOPENED,          KODA_FLOOR_CLOSED,
+	1U << KODA_REASON_DENY_READ,
+	1U << KODA_REASON_READ_HOLE,
+	1U << KODA_REASON_ALLOW_WRITE,
+	1U << KODA_REASON_DENY_WRITE,
+	1U << KODA_REASON_OWN_STATE,
+	1U << KODA_REASON_CREDENTIALS,
+	1U << KODA_REASON_PROJECT_NAME,
+	1U << KODA_REASON_GIT,
+	1U << KODA_REASON_EXEC_DIR,
+	1U << KODA_REASON_KERNEL,
+	1U << KODA_REASON_OTHER_NAME,
+	1U << KODA_REASON_HIDDEN_NAME,
+	1U << KODA_REASON_KERNEL_HIDDEN,
+	1U << KODA_REASON_GIT_DIR,
+	1U << KODA_REASON_CACHE,
+	KODA_FLOOR_REOPENED,
+	KODA_FLOOR_CLOSED,
 };
 
 /* "/" now and then; few names, so that rules meet. */
@@ -52,7 +63,7 @@ static int state_of(const struct koda_pathindex *index, struct koda_span path)
 		return 0;
 	if (write.answer == KODA_DENY)
 		return 1;
-	return write.why == KODA_WHY_CACHE ? 2 : 3;
+	return write.reason == KODA_REASON_CACHE ? 2 : 3;
 }
 
 static void fill(struct koda_pathindex *index, struct koda_rng *rng)

@@ -53,9 +53,11 @@ static void add_all(struct koda_policy *policy, enum koda_list list, const char 
 static void plan_of(const struct scene *scene, struct koda_buf *out)
 {
 	const struct koda_fs_ops fs = { look, (void *)(uintptr_t)scene->things };
-	const struct koda_place place = {
-		.root = ROOT, .home = HOME, .exec_dirs = scene->exec_dirs, .caches = LIST(CACHE)
-	};
+	const struct koda_place place = { .size = sizeof(place),
+					  .root = ROOT,
+					  .home = HOME,
+					  .exec_dirs = scene->exec_dirs,
+					  .caches = LIST(CACHE) };
 	koda_auto_policy struct koda_policy *policy = NULL;
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_plan_request request = {

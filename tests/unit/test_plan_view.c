@@ -64,10 +64,12 @@ static void plan_of(const struct scene *scene, struct koda_buf *out)
 {
 	struct given given = { scene->things };
 	const struct koda_fs_ops fs = { look, &given };
-	const struct koda_place place = { .root = scene->root, .home = HOME };
+	const struct koda_place place = { .size = sizeof(place),
+					  .root = scene->root,
+					  .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(scene->rules);
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
-	const struct koda_place rule_place = { .home = NULL };
+	const struct koda_place rule_place = { .size = sizeof(rule_place), .home = NULL };
 	struct koda_plan_request request = { .policy = policy,
 					     .place = &place,
 					     .fs = &fs,
@@ -270,7 +272,7 @@ static void kernel_files_of_root_are_closed_after_proc(void **state)
 {
 	struct given given = { LIST("d /proc/sys", "f /proc/sysrq-trigger", "d /sys") };
 	const struct koda_fs_ops fs = { look, &given };
-	const struct koda_place place = { .root = ROOT, .home = HOME };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(NOTHING);
 	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };
 	struct koda_error err = { 0 };
@@ -308,11 +310,11 @@ static void mounts_carry_the_object(void **state)
 {
 	struct given given = { LIST("f " ROOT "/a") };
 	const struct koda_fs_ops fs = { look, &given };
-	const struct koda_place place = { .root = ROOT, .home = HOME };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(LIST("w " ROOT, "W " ROOT "/a"));
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };
-	const struct koda_place nowhere = { .root = NULL };
+	const struct koda_place nowhere = { .size = sizeof(nowhere), .root = NULL };
 	struct koda_error err = { 0 };
 	struct koda_rules *rules = NULL;
 	unsigned int seen = 0;
@@ -348,7 +350,7 @@ static int fail_to_look(void *ctx, const char *path, struct koda_fs_stat *ret_lo
 static void a_file_system_that_fails_fails_the_plan(void **state)
 {
 	const struct koda_fs_ops fs = { fail_to_look, NULL };
-	const struct koda_place place = { .root = ROOT, .home = HOME };
+	const struct koda_place place = { .size = sizeof(place), .root = ROOT, .home = HOME };
 	koda_auto_policy struct koda_policy *policy = policy_of(LIST("w " ROOT));
 	koda_auto_plan struct koda_plan plan = KODA_PLAN_INIT;
 	struct koda_plan_request request = { .policy = policy, .place = &place, .fs = &fs };

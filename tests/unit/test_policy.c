@@ -31,7 +31,7 @@ static void default_policy_is_empty_and_auto(void **state)
 		assert_int_equal(koda_policy_count(policy, (enum koda_list)list), 0);
 	for (int flag = 0; flag < KODA_FLAG_COUNT; flag++)
 		assert_false(koda_policy_flag(policy, (enum koda_flag)flag));
-	for (int limit = 0; limit < KODA_LIMIT_COUNT; limit++)
+	for (int limit = 0; limit < KODA_LIMIT_POLICY_COUNT; limit++)
 		assert_false(koda_policy_limit(policy, (enum koda_limit)limit, &value));
 	assert_int_equal(value, 42);
 	assert_false(koda_policy_has_allow_write(policy));
@@ -161,7 +161,7 @@ static void limits_hold_any_value_up_to_the_maximum(void **state)
 	uint64_t value = 7;
 
 	(void)state;
-	for (int limit = 0; limit < KODA_LIMIT_COUNT; limit++) {
+	for (int limit = 0; limit < KODA_LIMIT_POLICY_COUNT; limit++) {
 		enum koda_limit which = (enum koda_limit)limit;
 
 		KODA_EACH(want, values) {
@@ -179,10 +179,10 @@ static void limits_hold_any_value_up_to_the_maximum(void **state)
 		koda_policy_unset_limit(policy, which);
 		assert_false(koda_policy_limit(policy, which, &value));
 	}
-	KODA_ASSERT_FAILS(KODA_E_INVALID, koda_policy_set_limit(policy, KODA_LIMIT_COUNT, 1, &err),
-			  err);
-	assert_false(koda_policy_limit(policy, KODA_LIMIT_COUNT, &value));
-	koda_policy_unset_limit(policy, KODA_LIMIT_COUNT);
+	KODA_ASSERT_FAILS(KODA_E_INVALID,
+			  koda_policy_set_limit(policy, KODA_LIMIT_POLICY_COUNT, 1, &err), err);
+	assert_false(koda_policy_limit(policy, KODA_LIMIT_POLICY_COUNT, &value));
+	koda_policy_unset_limit(policy, KODA_LIMIT_POLICY_COUNT);
 }
 
 static void numbers_from_nowhere_are_the_safe_value(void **state)
@@ -265,9 +265,9 @@ static void mutate(struct koda_policy *policy, size_t which)
 		add(policy, (enum koda_list)which, paths ? "/new" : "new.example.org");
 	} else if ((which -= KODA_LIST_COUNT) < KODA_FLAG_COUNT) {
 		koda_policy_set_flag(policy, (enum koda_flag)which, true);
-	} else if ((which -= KODA_FLAG_COUNT) < KODA_LIMIT_COUNT) {
+	} else if ((which -= KODA_FLAG_COUNT) < KODA_LIMIT_POLICY_COUNT) {
 		KODA_ASSERT_OK(koda_policy_set_limit(policy, (enum koda_limit)which, 0, &err), err);
-	} else if ((which -= KODA_LIMIT_COUNT) == 0) {
+	} else if ((which -= KODA_LIMIT_POLICY_COUNT) == 0) {
 		koda_policy_set_search_depth(policy, 4);
 	} else if (which == 1) {
 		koda_policy_set_ask(policy, KODA_ASK_REQUIRE);
@@ -283,7 +283,7 @@ static void mutate(struct koda_policy *policy, size_t which)
 	}
 }
 
-#define MUTATIONS (KODA_LIST_COUNT + KODA_FLAG_COUNT + KODA_LIMIT_COUNT + 6)
+#define MUTATIONS (KODA_LIST_COUNT + KODA_FLAG_COUNT + KODA_LIMIT_POLICY_COUNT + 6)
 
 static void copy_and_equality_and_hash_see_every_field(void **state)
 {

@@ -314,7 +314,7 @@ static struct koda_policy *random_policy(struct koda_rng *rng)
 		add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1);
 	for (int flag = 0; flag < KODA_FLAG_COUNT; flag++)
 		koda_policy_set_flag(policy, (enum koda_flag)flag, koda_rng_one_in(rng, 2));
-	for (int limit = 0; limit < KODA_LIMIT_COUNT; limit++)
+	for (int limit = 0; limit < KODA_LIMIT_POLICY_COUNT; limit++)
 		if (koda_rng_one_in(rng, 2))
 			KODA_ASSERT_OK(koda_policy_set_limit(policy, (enum koda_limit)limit,
 							     koda_rng_next(rng) >>

@@ -51,7 +51,7 @@ static void every_field_arrives(void **state)
 	}
 	for (int flag = 0; flag < KODA_FLAG_COUNT; flag++)
 		assert_true(koda_policy_flag(policy, (enum koda_flag)flag));
-	for (int limit = 0; limit < KODA_LIMIT_COUNT; limit++) {
+	for (int limit = 0; limit < KODA_LIMIT_POLICY_COUNT; limit++) {
 		assert_true(koda_policy_limit(policy, (enum koda_limit)limit, &value));
 		assert_int_equal(value, limit + 1);
 	}
@@ -140,9 +140,9 @@ static void policy_accepts_partial_json_via_serde_default(void **state)
 
 		KODA_EXPECT(*text, koda_policy_equal(policy, standard));
 	}
-	assert_true(koda_policy_limit(partial, KODA_LIMIT_WALL_TIME_SECS, &value));
+	assert_true(koda_policy_limit(partial, KODA_LIMIT_WALL_TIME, &value));
 	assert_int_equal(value, 5);
-	koda_policy_unset_limit(partial, KODA_LIMIT_WALL_TIME_SECS);
+	koda_policy_unset_limit(partial, KODA_LIMIT_WALL_TIME);
 	assert_true(koda_policy_equal(partial, standard));
 }
 
@@ -232,7 +232,7 @@ static void numbers_reach_their_ends(void **state)
 		koda_auto_policy struct koda_policy *policy = parse(row->text);
 		uint64_t value = 1;
 
-		KODA_EXPECT(row->text, koda_policy_limit(policy, KODA_LIMIT_MAX_RSS_BYTES, &value));
+		KODA_EXPECT(row->text, koda_policy_limit(policy, KODA_LIMIT_MEMORY, &value));
 		KODA_EXPECT(row->text, value == row->limit);
 		KODA_EXPECT(row->text, policy->search_depth == row->depth);
 	}

@@ -283,7 +283,7 @@ static void numbers_out_of_range(void **state)
 			       *depth);
 		expect_quoted(text, text, KODA_E_POLICY, "/fs/mandatory_deny_search_depth");
 	}
-	for (size_t i = 0; i < KODA_LIMIT_COUNT; i++) {
+	for (size_t i = 0; i < KODA_LIMIT_POLICY_COUNT; i++) {
 		KODA_EACH(limit, limits) {
 			(void)snprintf(text, sizeof(text), "{'limits':{'%s':%s}}",
 				       koda_policy_limit_names[i], *limit);

@@ -4,7 +4,7 @@
 
 #include "../lib/scratch.h"
 
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 
 static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
 
@@ -20,9 +20,9 @@ static struct koda_sandbox_options options_for(const char *root)
 static struct koda_command *run(struct koda_sandbox *sandbox, const char *shell,
 				struct koda_outcome *outcome)
 {
-	const struct koda_command_options options = {
-		.size = sizeof(options), .shell = shell, .approved = true, .stdio = { -1, -1, -1 }
-	};
+	const struct koda_command_options options = { .size = sizeof(options),
+						      .shell = shell,
+						      .approved = true };
 	struct koda_command *command = NULL;
 	struct koda_error err = { 0 };
 
@@ -70,9 +70,9 @@ static void first_command_takes_it(void **state)
 static void other_backend_leaves_it(void **state)
 {
 	struct koda_sandbox_options options = options_for(*state);
-	const struct koda_command_options command = {
-		.size = sizeof(command), .shell = "true", .approved = true, .stdio = { -1, -1, -1 }
-	};
+	const struct koda_command_options command = { .size = sizeof(command),
+						      .shell = "true",
+						      .approved = true };
 	struct koda_prestart *prestart = NULL;
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *running = NULL;
@@ -131,8 +131,8 @@ static void tells_limits_and_what_is_left(void **state)
 	assert_int_equal(mkdir(path, 0700), 0);
 	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
 	command = run(sandbox, "mkdir sub/.hg", &outcome);
-	assert_int_equal(koda_command_limit(command, KODA_CEILING_WALL_TIME), 60);
-	assert_true(koda_command_limit(command, KODA_CEILING_COUNT) == UINT64_MAX);
+	assert_int_equal(koda_command_limit(command, KODA_LIMIT_WALL_TIME), 60);
+	assert_true(koda_command_limit(command, KODA_LIMIT_COUNT) == UINT64_MAX);
 	assert_true(koda_command_left_behind(command, 0, &left));
 	assert_int_equal(left.what, KODA_LEFT_HG_DIR);
 	assert_int_equal(strncmp(left.path, path, strlen(path)), 0);

@@ -5,7 +5,7 @@
 
 #include "../lib/scratch.h"
 
-#include <koda/sandbox.h>
+#include <koda/koda.h>
 
 static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
 
@@ -149,8 +149,8 @@ static void narrows(void **state)
 	KODA_ASSERT_OK(koda_project_narrow(project, child, &err), err);
 	assert_int_equal(koda_policy_count(koda_project_policy(project), KODA_LIST_ALLOW_WRITE), 0);
 	assert_false(koda_policy_has_network(koda_project_policy(project)));
-	assert_true(koda_policy_limit(koda_project_policy(project), KODA_LIMIT_WALL_TIME_SECS,
-				      &seconds));
+	assert_true(
+		koda_policy_limit(koda_project_policy(project), KODA_LIMIT_WALL_TIME, &seconds));
 	assert_int_equal(seconds, 5);
 	assert_int_equal(koda_policy_stated_search_depth(koda_project_policy(project)), 5);
 	assert_int_equal(koda_policy_search_depth(koda_project_policy(project)),
@@ -204,9 +204,7 @@ static struct koda_sandbox_options options_for(struct koda_project *project)
 static size_t lines_about_floor(struct koda_sandbox *sandbox)
 {
 	const char *const argv[] = { "true", NULL };
-	struct koda_command_options command = { .size = sizeof(command),
-						.argv = argv,
-						.stdio = { -1, -1, -1 } };
+	struct koda_command_options command = { .size = sizeof(command), .argv = argv };
 	struct koda_error err = { 0 };
 	char *text = NULL;
 	size_t count = 0;
@@ -243,7 +241,7 @@ static void stays_usable(void **state)
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
-	struct koda_place place;
+	struct koda_place place = { .size = sizeof(place) };
 
 	KODA_ASSERT_OK(koda_project_deny(project, KODA_LIST_DENIED_DOMAINS, "*", &err), err);
 	/* A refused open takes nothing. */

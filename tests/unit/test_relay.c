@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes on their way: all of them, at once, within the ceiling, and never waiting. */
+/* Bytes on their way: all of them, at once, within the limit, and never waiting. */
 #include "koda_test.h"
 
 #include "base/buf.h"
@@ -26,8 +26,18 @@ static char *pattern(size_t len)
 	return text;
 }
 
-/* Lets len bytes pass through an output relay with that ceiling; what comes out is left in out. */
-static void pass(const char *text, size_t len, uint64_t ceiling, struct koda_buf *out,
+/* Opens an output relay to a duplicate of to, which stays the caller's. */
+static void open_relay(struct koda_relay *relay, int from, int to, uint64_t limit)
+{
+	const struct koda_relay_sink sink = { .fd = to < 0 ? -1 : fcntl(to, F_DUPFD_CLOEXEC, 3) };
+	struct koda_error err = { 0 };
+
+	assert_true(to < 0 || sink.fd >= 0);
+	KODA_ASSERT_OK(koda_relay_open_output(relay, from, &sink, limit, &err), err);
+}
+
+/* Lets len bytes pass through an output relay with that limit; what comes out is left in out. */
+static void pass(const char *text, size_t len, uint64_t limit, struct koda_buf *out,
 		 uint64_t *ret_dropped)
 {
 	koda_auto_fd int end = -1;
@@ -40,7 +50,7 @@ static void pass(const char *text, size_t len, uint64_t ceiling, struct koda_buf
 	int fd;
 
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, ceiling, &err), err);
+	open_relay(&relay, from, to, limit);
 	while (sent < len) {
 		size_t n = len - sent < 4096 ? len - sent : 4096;
 
@@ -65,7 +75,7 @@ static void pass(const char *text, size_t len, uint64_t ceiling, struct koda_buf
 	KODA_ASSERT_OK(koda_fd_read_all(to, out, &err), err);
 }
 
-static void everything_passes_without_a_ceiling(void **state)
+static void everything_passes_without_a_limit(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 4095, 4096, 65536, 65537, MANY };
 
@@ -88,7 +98,7 @@ static void head_and_tail_are_kept(void **state)
 {
 	static const struct {
 		size_t len;
-		uint64_t ceiling;
+		uint64_t limit;
 	} rows[] = { { 10, 10 },     { 11, 10 },        { 100, 10 },     { 100, 11 },
 		     { 4096, 4096 }, { MANY, 4096 },    { MANY, 65536 }, { MANY, MANY },
 		     { MANY, 2 },    { MANY, MANY - 1 } };
@@ -96,25 +106,25 @@ static void head_and_tail_are_kept(void **state)
 	(void)state;
 	KODA_EACH(row, rows) {
 		koda_auto_buf struct koda_buf out = KODA_BUF_INIT(2 * MANY);
-		size_t ceiling = (size_t)row->ceiling;
-		size_t head = ceiling - ceiling / 2;
+		size_t limit = (size_t)row->limit;
+		size_t head = limit - limit / 2;
 		char *text = pattern(row->len);
 		uint64_t dropped = 0;
 		char line[80];
 
-		pass(text, row->len, row->ceiling, &out, &dropped);
-		assert_int_equal(dropped, row->len > ceiling ? row->len - ceiling : 0);
+		pass(text, row->len, row->limit, &out, &dropped);
+		assert_int_equal(dropped, row->len > limit ? row->len - limit : 0);
 		if (dropped == 0) {
 			assert_int_equal(out.len, row->len);
 			assert_memory_equal(out.ptr, text, row->len);
 		} else {
 			(void)snprintf(line, sizeof(line), "\n[... %llu bytes left out ...]\n",
 				       (unsigned long long)dropped);
-			assert_int_equal(out.len, ceiling + strlen(line));
+			assert_int_equal(out.len, limit + strlen(line));
 			assert_memory_equal(out.ptr, text, head);
 			assert_memory_equal(out.ptr + head, line, strlen(line));
-			assert_memory_equal(out.ptr + out.len - ceiling / 2,
-					    text + row->len - ceiling / 2, ceiling / 2);
+			assert_memory_equal(out.ptr + out.len - limit / 2,
+					    text + row->len - limit / 2, limit / 2);
 		}
 		free(text);
 	}
@@ -130,7 +140,7 @@ static void the_head_is_not_held_back(void **state)
 
 	(void)state;
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, 100, &err), err);
+	open_relay(&relay, from, to, 100);
 	assert_int_equal(write(end, "abc", 3), 3);
 	koda_relay_step(&relay);
 	assert_int_equal(lseek(to, 0, SEEK_END), 3);
@@ -148,7 +158,7 @@ static void output_to_nowhere_is_counted(void **state)
 
 	(void)state;
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, -1, false, 2, &err), err);
+	open_relay(&relay, from, -1, 2);
 	assert_int_equal(write(end, "abcdef", 6), 6);
 	koda_relay_step(&relay);
 	assert_false(koda_relay_finish(&relay));
@@ -174,14 +184,14 @@ static void a_slow_reader_is_not_waited_for(void **state)
 	(void)state;
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
 	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, UINT64_MAX, &err), err);
+	open_relay(&relay, from, to, UINT64_MAX);
 	(void)fcntl(end, F_SETFL, O_NONBLOCK);
 	for (int i = 0; i < 8; i++) {
 		(void)!write(end, text, 65536);
 		koda_relay_step(&relay);
 	}
 	assert_true(koda_relay_wants(&relay, &fd, &events));
-	assert_int_equal(fd, to);
+	assert_int_equal(fd, relay.to.fd);
 	assert_int_equal(events, POLLOUT);
 	assert_int_equal(fcntl(to, F_GETFL) & O_NONBLOCK, 0);
 	koda_relay_clear(&relay);
@@ -206,7 +216,7 @@ static void a_tail_that_nobody_reads_is_not_waited_for(void **state)
 	(void)state;
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
 	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, false, 2 * MANY, &err), err);
+	open_relay(&relay, from, to, 2 * MANY);
 	relay.head_left = 0;
 	for (size_t sent = 0; sent < MANY; sent += 4096) {
 		assert_int_equal(write(end, text + sent, 4096), 4096);
@@ -218,7 +228,7 @@ static void a_tail_that_nobody_reads_is_not_waited_for(void **state)
 	for (int i = 0; i < 100; i++)
 		koda_relay_step(&relay);
 	assert_true(koda_relay_wants(&relay, &fd, &events));
-	assert_int_equal(fd, to);
+	assert_int_equal(fd, relay.to.fd);
 	assert_int_equal(events, POLLOUT);
 	while (out.len < MANY) {
 		ssize_t n = read(reader, part, sizeof(part));
@@ -249,7 +259,7 @@ static void ends_are_passed_on(void **state)
 	(void)state;
 	KODA_ASSERT_OK(koda_fd_pipe(&from, &end, &err), err);
 	KODA_ASSERT_OK(koda_fd_pipe(&reader, &to, &err), err);
-	KODA_ASSERT_OK(koda_relay_open(&relay, from, to, true, UINT64_MAX, &err), err);
+	KODA_ASSERT_OK(koda_relay_open_input(&relay, from, to, &err), err);
 	assert_int_equal(write(end, "x", 1), 1);
 	koda_relay_step(&relay);
 	koda_fd_close(&end);
@@ -273,7 +283,7 @@ static void what_is_there_is_the_last(void **state)
 
 	(void)state;
 	assert_int_equal(koda_fd_pipe(&from, &end, NULL), KODA_OK);
-	assert_int_equal(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL), KODA_OK);
+	open_relay(&relay, from, to, UINT64_MAX);
 	assert_int_equal(write(end, "last", 4), 4);
 	koda_relay_last(&relay);
 	/* Somebody else has the other end, and goes on. */
@@ -302,7 +312,7 @@ static void what_somebody_else_has_read_is_not_waited_for(void **state)
 	assert_int_equal(koda_fd_pipe(&from, &end, NULL), KODA_OK);
 	thief = fcntl(from, F_DUPFD_CLOEXEC, 3);
 	assert_true(thief >= 0);
-	assert_int_equal(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL), KODA_OK);
+	open_relay(&relay, from, to, UINT64_MAX);
 	assert_int_equal(write(end, "last", 4), 4);
 	koda_relay_last(&relay);
 	assert_int_equal(read(thief, got, 3), 3);
@@ -334,7 +344,7 @@ static void a_terminal_that_nobody_reads_is_not_waited_for(void **state)
 	assert_true(slave >= 0);
 	assert_int_equal(koda_fd_pipe(&from, &end, NULL), KODA_OK);
 	assert_int_equal(fcntl(end, F_SETFL, O_NONBLOCK), 0);
-	assert_int_equal(koda_relay_open(&relay, from, slave, false, UINT64_MAX, NULL), KODA_OK);
+	open_relay(&relay, from, slave, UINT64_MAX);
 	(void)alarm(20);
 	for (int i = 0; i < 100; i++) {
 		ssize_t n = write(end, text + sent, MANY - sent);
@@ -355,7 +365,7 @@ static void a_terminal_that_nobody_reads_is_not_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_passes_without_a_ceiling),
+		cmocka_unit_test(everything_passes_without_a_limit),
 		cmocka_unit_test(head_and_tail_are_kept),
 		cmocka_unit_test(the_head_is_not_held_back),
 		cmocka_unit_test(output_to_nowhere_is_counted),

@@ -29,7 +29,7 @@ static int write_to_nobody(void *arg)
 	(void)sigaction(SIGPIPE, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	KODA_CHILD_CHECK(koda_fd_pipe(&from, &end, NULL) == KODA_OK);
 	KODA_CHILD_CHECK(koda_fd_pipe(&reader, &to, NULL) == KODA_OK);
-	KODA_CHILD_CHECK(koda_relay_open(&relay, from, to, true, UINT64_MAX, NULL) == KODA_OK);
+	KODA_CHILD_CHECK(koda_relay_open_input(&relay, from, to, NULL) == KODA_OK);
 	(void)close(reader);
 	KODA_CHILD_CHECK(write(end, "x", 1) == 1);
 	koda_relay_step(&relay);
@@ -51,6 +51,7 @@ static int write_too_much(void *besides)
 {
 	static const struct rlimit limit = { 4096, RLIM_INFINITY };
 	struct koda_relay relay = KODA_RELAY_INIT;
+	struct koda_relay_sink sink = { .fd = -1 };
 	char text[8192] = { 0 };
 	int to = memfd_create("to", MFD_CLOEXEC);
 	int from = -1;
@@ -59,7 +60,8 @@ static int write_too_much(void *besides)
 	(void)sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 	KODA_CHILD_CHECK(to >= 0 && setrlimit(RLIMIT_FSIZE, &limit) == 0);
 	KODA_CHILD_CHECK(koda_fd_pipe(&from, &end, NULL) == KODA_OK);
-	KODA_CHILD_CHECK(koda_relay_open(&relay, from, to, false, UINT64_MAX, NULL) == KODA_OK);
+	sink.fd = fcntl(to, F_DUPFD_CLOEXEC, 3);
+	KODA_CHILD_CHECK(koda_relay_open_output(&relay, from, &sink, UINT64_MAX, NULL) == KODA_OK);
 	KODA_CHILD_CHECK(write(end, text, sizeof(text)) == (ssize_t)sizeof(text));
 	koda_relay_step(&relay);
 	KODA_CHILD_CHECK(relay.failed == EFBIG);

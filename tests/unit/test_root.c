@@ -7,6 +7,7 @@
 static int check(const char *root, struct koda_error *err)
 {
 	const struct koda_place place = {
+		.size = sizeof(place),
 		.root = root,
 		.home = "/home/u",
 		.config_home = "/cfg",
@@ -132,7 +133,9 @@ static void home_is_where_the_place_says(void **state)
 
 	(void)state;
 	KODA_EACH(row, rows) {
-		const struct koda_place place = { .root = row->root, .home = row->home };
+		const struct koda_place place = { .size = sizeof(place),
+						  .root = row->root,
+						  .home = row->home };
 		struct koda_error err = { 0 };
 
 		if (koda_root_check(&place, &err) != row->code || err.code != row->code)

@@ -9,9 +9,11 @@
 
 static const char *const git_dirs[] = { "/main/.git", "/main/.git/worktrees/w", NULL };
 static const char *const git_open[] = { "/main/.git", NULL };
-static const struct koda_place place = {
-	.root = "/p", .home = "/home/u", .git_dirs = git_dirs, .own_git_dirs = git_open
-};
+static const struct koda_place place = { .size = sizeof(place),
+					 .root = "/p",
+					 .home = "/home/u",
+					 .git_dirs = git_dirs,
+					 .own_git_dirs = git_open };
 
 static struct koda_rules *rules_of(const char *json)
 {
@@ -87,10 +89,10 @@ static void the_reason_is_what_lies_below(void **state)
 	struct koda_verdict v = koda_rules_replace(rules, "/p/a", 4);
 
 	(void)state;
-	assert_int_equal(v.why, KODA_WHY_DENY_WRITE);
+	assert_int_equal(v.reason, KODA_REASON_DENY_WRITE);
 	KODA_ASSERT_SPAN(v.rule, "/p/a/b");
 	v = koda_rules_replace(rules, "/p/c", 4);
-	assert_int_equal(v.why, KODA_WHY_ALLOW_WRITE);
+	assert_int_equal(v.reason, KODA_REASON_ALLOW_WRITE);
 	koda_rules_free(rules);
 }
 
@@ -139,9 +141,9 @@ static void the_reason_for_that_has_a_name(void **state)
 	struct koda_verdict v = koda_rules_write(rules, "/main/.git/index", 16);
 
 	(void)state;
-	assert_int_equal(v.why, KODA_WHY_GIT_DIR);
+	assert_int_equal(v.reason, KODA_REASON_GIT_DIR);
 	KODA_ASSERT_SPAN(v.rule, "/main/.git");
-	assert_string_equal(koda_why_name(v.why), "project.git_dir");
+	assert_string_equal(koda_reason_name(v.reason), "project.git_dir");
 	koda_rules_free(rules);
 }
 

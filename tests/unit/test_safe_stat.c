@@ -87,7 +87,7 @@ static void count(void *ctx, const struct koda_denial *noted)
 
 static int open_box(void **state)
 {
-	const struct koda_place place = { .root = "/srv/app" };
+	const struct koda_place place = { .size = sizeof(place), .root = "/srv/app" };
 	struct box *box = calloc(1, sizeof(*box));
 
 	assert_non_null(box);

@@ -174,7 +174,7 @@ static void git_directories_on_the_way_are_noted(void **state)
 static void the_place_knows_what_the_site_saw(void **state)
 {
 	koda_auto_site struct koda_site site = KODA_SITE_INIT;
-	struct koda_place place;
+	struct koda_place place = { .size = sizeof(place) };
 
 	make_sights(*state);
 	see(&site, *state, "repo/file");

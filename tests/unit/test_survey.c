@@ -53,9 +53,7 @@ struct act {
 static void *run_true(void *arg)
 {
 	static const char *const argv[] = { "true", NULL };
-	const struct koda_command_options what = { .size = sizeof(what),
-						   .argv = argv,
-						   .stdio = { -1, -1, -1 } };
+	const struct koda_command_options what = { .size = sizeof(what), .argv = argv };
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_command *command = NULL;
 	struct act *act = arg;
@@ -64,10 +62,8 @@ static void *run_true(void *arg)
 	if (act->result == KODA_OK)
 		act->result = koda_command_wait(command, &outcome, &act->err);
 	koda_command_free(command);
-	if (act->result == KODA_OK && outcome.end != KODA_END_EXITED) {
-		act->result = outcome.setup.code;
-		act->err = outcome.setup;
-	}
+	if (act->result == KODA_OK && outcome.end != KODA_END_EXITED)
+		act->result = KODA_E_CHILD;
 	return NULL;
 }
 

@@ -24,7 +24,7 @@ static struct koda_rules *rules_for(const char *dir)
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
 	const char *env[] = { NULL, "PATH=/no/such/bin", NULL };
-	struct koda_place place;
+	struct koda_place place = { .size = sizeof(place) };
 
 	assert_int_equal(koda_buf_addf(&home, "HOME=%s/home", dir), KODA_OK);
 	env[0] = home.ptr;

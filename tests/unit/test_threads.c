@@ -46,9 +46,11 @@ static void run_one(struct worker *worker, struct koda_sandbox *sandbox, int rou
 	char shell[192];
 	char wanted[64];
 	int out = memfd_create("out", MFD_CLOEXEC);
-	const struct koda_command_options what = { .size = sizeof(what),
-						   .shell = shell,
-						   .stdio = { -1, out, -1 } };
+	const struct koda_command_options what = {
+		.size = sizeof(what),
+		.shell = shell,
+		.out = { .kind = out < 0 ? KODA_STREAM_NULL : KODA_STREAM_FD, .fd = out }
+	};
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
@@ -63,9 +65,9 @@ static void run_one(struct worker *worker, struct koda_sandbox *sandbox, int rou
 	    koda_command_wait(command, &outcome, &err) < 0)
 		note(worker, "not run", &err);
 	else if (outcome.end != KODA_END_EXITED || outcome.code != 10 + worker->number)
-		note(worker, "ended in another way", &outcome.setup);
+		note(worker, "ended in another way", &err);
 	else if (!has_text(out, wanted))
-		note(worker, "wrote something else", &outcome.setup);
+		note(worker, "wrote something else", &err);
 	koda_command_free(command);
 	(void)close(out);
 }
@@ -140,9 +142,7 @@ static void all_in_one_project(void **state)
 /* The exit code. */
 static int run_in(struct koda_sandbox *sandbox, const char *shell)
 {
-	const struct koda_command_options what = { .size = sizeof(what),
-						   .shell = shell,
-						   .stdio = { -1, -1, -1 } };
+	const struct koda_command_options what = { .size = sizeof(what), .shell = shell };
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
 	struct koda_error err = { 0 };
@@ -151,7 +151,7 @@ static int run_in(struct koda_sandbox *sandbox, const char *shell)
 	KODA_ASSERT_OK(koda_command_wait(command, &outcome, &err), err);
 	koda_command_free(command);
 	if (outcome.end != KODA_END_EXITED)
-		fail_msg("%s: %s %s", shell, outcome.setup.field, outcome.setup.message);
+		fail_msg("%s: %s %s", shell, err.field, err.message);
 	return outcome.code;
 }
 
@@ -163,8 +163,7 @@ static void each_command_gets_another_look(void **state)
 		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
 	};
 	const struct koda_command_options waiting = { .size = sizeof(waiting),
-						      .shell = "sleep 60",
-						      .stdio = { -1, -1, -1 } };
+						      .shell = "sleep 60" };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_error err = { 0 };
@@ -223,8 +222,7 @@ static void a_command_can_be_stopped(void **state)
 	const struct koda_command_options what = {
 		.size = sizeof(what),
 		.shell = "while [ ! -e go ]; do sleep 0.05; done; "
-			 "touch done",
-		.stdio = { -1, -1, -1 }
+			 "touch done"
 	};
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
@@ -262,8 +260,7 @@ static void another_thread_ends_it(void **state)
 	};
 	const struct koda_command_options what = { .size = sizeof(what),
 						   .shell = "trap '' TERM; setsid sleep 60 & "
-							    "sleep 60",
-						   .stdio = { -1, -1, -1 } };
+							    "sleep 60" };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_outcome outcome = { .size = sizeof(outcome) };
@@ -292,8 +289,7 @@ static void nothing_is_left_of_a_sandbox(void **state)
 		.size = sizeof(options), .trust = KODA_TRUST_AUTO, .root = root, .host_env = env
 	};
 	const struct koda_command_options what = { .size = sizeof(what),
-						   .shell = "(setsid sleep 60 &); sleep 60",
-						   .stdio = { -1, -1, -1 } };
+						   .shell = "(setsid sleep 60 &); sleep 60" };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_command *command = NULL;
 	struct koda_error err = { 0 };

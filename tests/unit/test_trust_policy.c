@@ -73,11 +73,10 @@ static void expect_common(const struct koda_policy *policy)
 	assert_false(koda_policy_flag(policy, KODA_FLAG_ALLOW_GIT_CONFIG));
 	assert_false(koda_policy_flag(policy, KODA_FLAG_WEAKER_MACOS_ISOLATION));
 	assert_null(koda_policy_ca_bundle(policy).ptr);
-	assert_false(koda_policy_limit(policy, KODA_LIMIT_CPU_TIME_SECS, &value));
-	expect_limit(policy, KODA_LIMIT_WALL_TIME_SECS, 60);
-	expect_limit(policy, KODA_LIMIT_MAX_OUTPUT_BYTES, 2 * 1024 * 1024);
-	expect_limit(policy, KODA_LIMIT_MAX_RSS_BYTES,
-		     pages * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3);
+	assert_false(koda_policy_limit(policy, KODA_LIMIT_CPU_TIME, &value));
+	expect_limit(policy, KODA_LIMIT_WALL_TIME, 60);
+	expect_limit(policy, KODA_LIMIT_OUTPUT, 2 * 1024 * 1024);
+	expect_limit(policy, KODA_LIMIT_MEMORY, pages * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3);
 }
 
 static void plan_looks_and_does_not_touch(void **state)
@@ -94,7 +93,7 @@ static void plan_looks_and_does_not_touch(void **state)
 	assert_false(koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING));
 	assert_int_equal(policy->search_depth, 3);
 	assert_int_equal(koda_policy_ask(policy), KODA_ASK_AUTO);
-	expect_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, 4096);
+	expect_limit(policy, KODA_LIMIT_OPEN_FILES, 4096);
 }
 
 static void safe_and_auto_work_in_the_project(void **state)
@@ -118,7 +117,7 @@ static void safe_and_auto_work_in_the_project(void **state)
 		assert_true(koda_policy_flag(policy, KODA_FLAG_ALLOW_LOCAL_BINDING));
 		assert_int_equal(policy->search_depth, row->depth);
 		assert_int_equal(koda_policy_ask(policy), row->ask);
-		expect_limit(policy, KODA_LIMIT_MAX_OPEN_FDS, 16384);
+		expect_limit(policy, KODA_LIMIT_OPEN_FILES, 16384);
 	}
 }
 
@@ -193,7 +192,9 @@ static void developer_hosts_are_reachable_on_their_ports(void **state)
 		{ "169.254.169.254", 80, false },
 	};
 	koda_auto_policy struct koda_policy *policy = policy_for(KODA_TRUST_AUTO, "/p");
-	static const struct koda_place place = { .root = "/p", .home = "/home/u" };
+	static const struct koda_place place = { .size = sizeof(place),
+						 .root = "/p",
+						 .home = "/home/u" };
 	struct koda_rules *rules = NULL;
 	struct koda_error err = { 0 };
 
@@ -288,7 +289,7 @@ static void composing_modes_gives_the_narrower_one(void **state)
 	assert_false(koda_policy_has_network(both));
 	assert_false(koda_policy_flag(both, KODA_FLAG_ALLOW_LOCAL_BINDING));
 	assert_int_equal(koda_policy_search_depth(both), 10);
-	expect_limit(both, KODA_LIMIT_MAX_OPEN_FDS, 4096);
+	expect_limit(both, KODA_LIMIT_OPEN_FILES, 4096);
 }
 
 int main(void)

@@ -31,7 +31,7 @@ static void allow(struct koda_policy *policy, enum koda_list list, const char *p
 
 static int open_box(void **state)
 {
-	const struct koda_place place = { .root = "/srv/app" };
+	const struct koda_place place = { .size = sizeof(place), .root = "/srv/app" };
 	struct box *box = calloc(1, sizeof(*box));
 
 	assert_non_null(box);

@@ -13,12 +13,12 @@ static struct egress_decision of_verdict(struct koda_verdict v)
 {
 	if (v.answer == KODA_ALLOW)
 		return decision(KODA_EGRESS_OK, v.rule);
-	if (v.why == KODA_WHY_HOST_DENIED)
+	if (v.reason == KODA_REASON_HOST_DENIED)
 		return decision(KODA_EGRESS_RULE_DENIED, v.rule);
-	if (v.why == KODA_WHY_ADDRESS)
+	if (v.reason == KODA_REASON_ADDRESS)
 		return decision(KODA_EGRESS_ADDRESS_GUARD, v.rule);
-	return decision(v.why == KODA_WHY_DEFAULT ? KODA_EGRESS_NOT_LISTED
-						  : KODA_EGRESS_BAD_REQUEST,
+	return decision(v.reason == KODA_REASON_DEFAULT ? KODA_EGRESS_NOT_LISTED
+							: KODA_EGRESS_BAD_REQUEST,
 			v.rule);
 }
 
@@ -79,9 +79,9 @@ static struct egress_decision judge_user_allowed(const struct koda_rules *rules,
 	struct koda_verdict literal = ask_literal(rules, addr, target->port);
 	struct koda_addr inner;
 
-	if (literal.why != KODA_WHY_HOST_DENIED && koda_addr_inner(addr, &inner))
+	if (literal.reason != KODA_REASON_HOST_DENIED && koda_addr_inner(addr, &inner))
 		literal = ask_literal(rules, &inner, target->port);
-	if (literal.why == KODA_WHY_HOST_DENIED)
+	if (literal.reason == KODA_REASON_HOST_DENIED)
 		return decision(KODA_EGRESS_RULE_DENIED, literal.rule);
 	if (class_ != KODA_ADDR_PUBLIC)
 		return decision(KODA_EGRESS_ADDRESS_GUARD,

@@ -207,11 +207,13 @@ int stage2_command_hold(pid_t command)
 	return pidfd;
 }
 
-pid_t stage2_command_start(const struct plan *plan)
+pid_t stage2_command_start(const struct plan *plan, int *ret_pidfd)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
-	pid_t pid = clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  (void *)(uintptr_t)plan);
+	/* CLONE_PIDFD and not pidfd_open(): that could fail when the program runs already. */
+	pid_t pid =
+		clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+		      (void *)(uintptr_t)plan, ret_pidfd);
 
 	if (pid < 0)
 		stage2_fail(KODA_LAUNCH_COMMAND_START, "", errno);

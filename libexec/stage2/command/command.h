@@ -14,8 +14,8 @@ void stage2_command_prepare(const struct plan *plan);
 /* Executes the program of the plan. */
 _Noreturn void stage2_command_become(const struct plan *plan);
 /* Starts the process that does all of it. Returns when it has executed the program, or ended. */
-pid_t stage2_command_start(const struct plan *plan);
-/* Returns a pidfd of the command. */
+pid_t stage2_command_start(const struct plan *plan, int *ret_pidfd);
+/* Returns a pidfd of a command that has not executed the program. */
 int stage2_command_hold(pid_t command);
 
 #endif

@@ -74,11 +74,11 @@ static void obey(pid_t command, int guardian_fd)
 	stage2_terminal_pass(command, number);
 }
 
-static _Noreturn void serve(pid_t command, int signals, int guardian_fd)
+static _Noreturn void serve(pid_t command, int command_pidfd, int signals, int guardian_fd)
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
 				   { .fd = guardian_fd, .events = POLLIN },
-				   { .fd = stage2_command_hold(command), .events = POLLIN } };
+				   { .fd = command_pidfd, .events = POLLIN } };
 
 	for (;;) {
 		struct signalfd_siginfo info;
@@ -137,6 +137,7 @@ _Noreturn void stage2_init_run(const struct plan *plan, int listener, uid_t user
 {
 	sigset_t all;
 	pid_t command;
+	int command_pidfd;
 	int signals;
 
 	/* Opened in the command's view: a terminal opened in another one has no path there. */
@@ -148,7 +149,7 @@ _Noreturn void stage2_init_run(const struct plan *plan, int listener, uid_t user
 	if (signals < 0)
 		stage2_fail(KODA_LAUNCH_WATCH_SIGNALS, "", errno);
 	stage2_passed_fds_take(plan);
-	command = stage2_command_start(plan);
+	command = stage2_command_start(plan, &command_pidfd);
 	stage2_passed_fds_drop();
 	/* Connections have been waiting at the listener. Sending it takes time, so the command was
 	 * started before. */
@@ -160,7 +161,7 @@ _Noreturn void stage2_init_run(const struct plan *plan, int listener, uid_t user
 	for (int fd = 0; fd <= 2; fd++)
 		(void)close(fd);
 	stage2_watch_start(plan, user == 0 && !in_cgroup, !in_cgroup);
-	serve(command, signals, KODA_STAGE2_LIFE_FD);
+	serve(command, command_pidfd, signals, KODA_STAGE2_LIFE_FD);
 }
 
 _Noreturn void stage2_init_main(int guardian_fd, uid_t user, gid_t gid)

@@ -78,7 +78,7 @@ static int refuse(enum koda_trust trust, const struct koda_findings *findings, k
 	const char *field = koda_clause_name(first);
 	const bool is_auto = trust == KODA_TRUST_AUTO;
 	const size_t room = sizeof(err->message);
-	size_t whole = strlen(finding->why) + 2 + strlen(finding->remedy);
+	size_t whole = strlen(finding->reason) + 2 + strlen(finding->remedy);
 	int r;
 
 	if (is_auto)
@@ -88,13 +88,13 @@ static int refuse(enum koda_trust trust, const struct koda_findings *findings, k
 		return koda_fail_room(err, r, "the list of clauses");
 	if (is_auto && missing && whole + strlen("; not held either:") + names.len <= room)
 		return koda_fail_at(err, KODA_E_UNSUPPORTED, 0, field, "%s; %s; not held either:%s",
-				    finding->why, finding->remedy, names.ptr);
+				    finding->reason, finding->remedy, names.ptr);
 	if (is_auto)
-		return koda_fail_at(err, KODA_E_UNSUPPORTED, 0, field, "%s; %s", finding->why,
+		return koda_fail_at(err, KODA_E_UNSUPPORTED, 0, field, "%s; %s", finding->reason,
 				    finding->remedy);
 	if (whole + strlen(", or run with") + names.len <= room)
 		return koda_fail_at(err, KODA_E_UNSUPPORTED, 0, field, "%s; %s, or run with%s",
-				    finding->why, finding->remedy, names.ptr);
+				    finding->reason, finding->remedy, names.ptr);
 	if (strlen("see koda-sandbox doctor, or run with") + names.len <= room)
 		return koda_fail_at(err, KODA_E_UNSUPPORTED, 0, field,
 				    "see koda-sandbox doctor, or run with%s", names.ptr);

@@ -11,7 +11,7 @@
 #include "run/backend/machine.h"
 
 #include <koda/clause.h>
-#include <koda/run.h>
+#include <koda/sandbox.h>
 
 struct koda_backend {
 	const char *name;

@@ -69,18 +69,19 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 				      "empty",
 				      "let koda-sandbox make namespaces itself");
 	if (machine->open_views) {
-		of[KODA_CLAUSE_WRITE_PROTECTED].why = "views are not locked: no socket can be made "
-						      "in a tree of the host, so that "
-						      "no descriptor leaves one";
-		of[KODA_CLAUSE_HIDDEN_READS].why =
+		of[KODA_CLAUSE_WRITE_PROTECTED].reason =
+			"views are not locked: no socket can be made "
+			"in a tree of the host, so that "
+			"no descriptor leaves one";
+		of[KODA_CLAUSE_HIDDEN_READS].reason =
 			"outside the trees that can be written; if anything inside one is to be "
 			"hidden, nothing runs; what the host mounts meanwhile can be seen";
-		of[KODA_CLAUSE_SOCKETS].why =
+		of[KODA_CLAUSE_SOCKETS].reason =
 			"those outside the trees that can be written are hidden; if the host has "
 			"one inside, nothing runs";
-		of[KODA_CLAUSE_PRIVATE_DIRS].why =
+		of[KODA_CLAUSE_PRIVATE_DIRS].reason =
 			"the times of the host's harmless device nodes can be set, as by anybody";
-		of[KODA_CLAUSE_WRITE_OUTSIDE].why =
+		of[KODA_CLAUSE_WRITE_OUTSIDE].reason =
 			"of what the host mounts meanwhile Landlock alone keeps writes away";
 	}
 	return true;

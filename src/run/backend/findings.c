@@ -110,5 +110,5 @@ void koda_findings_limits(const struct koda_machine *machine, struct koda_findin
 		findings->clause[KODA_CLAUSE_PROCESS_COUNT] = koda_finding_emulated(
 			"the kernel does not count root's processes; the sandbox does",
 			"run as an ordinary user");
-	findings->clause[KODA_CLAUSE_CPU_TIME].why = "for each process";
+	findings->clause[KODA_CLAUSE_CPU_TIME].reason = "for each process";
 }

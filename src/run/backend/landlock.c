@@ -116,7 +116,7 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	koda_findings_limits(machine, ret_findings);
 	/* A cgroup is charged for files in a tmpfs; init would have to stat every file. */
 	if (!machine->cgroup)
-		of[KODA_CLAUSE_MEMORY].why =
+		of[KODA_CLAUSE_MEMORY].reason =
 			"the sandbox looks at what all have, several times a second; files "
 			"in TMPDIR are not counted, not even where /tmp is in memory";
 	/* RLIMIT_NPROC counts all processes of the user, those of the host too. */

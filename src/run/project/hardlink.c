@@ -194,8 +194,8 @@ static int see_entry(void *ctx, const char *dir, const char *name, dev_t dev, ui
 static bool is_looked_at(struct koda_verdict read, struct koda_verdict write)
 {
 	return read.answer == KODA_DENY ||
-	       (write.answer == KODA_DENY && write.why != KODA_WHY_DEFAULT &&
-		write.why != KODA_WHY_EXEC_DIR && write.why != KODA_WHY_KERNEL);
+	       (write.answer == KODA_DENY && write.reason != KODA_REASON_DEFAULT &&
+		write.reason != KODA_REASON_EXEC_DIR && write.reason != KODA_REASON_KERNEL);
 }
 
 static int collect(struct finder *f, struct koda_error *err)

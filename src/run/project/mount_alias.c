@@ -263,7 +263,7 @@ struct finder {
 /* Tells whether the policy allows the alias itself, or the project lies in it. */
 static bool is_wanted(const struct finder *f, struct koda_verdict v, const char *name)
 {
-	return v.why == KODA_WHY_READ_HOLE ||
+	return v.reason == KODA_REASON_READ_HOLE ||
 	       koda_path_covers(koda_span_of(name), koda_span_of(f->site->root));
 }
 
@@ -320,7 +320,7 @@ static int close_twins(struct finder *f, struct koda_span path)
 
 	koda_rules_both(f->rules, path, &read, &write);
 	hidden = read.answer == KODA_DENY;
-	if (!hidden && (write.answer == KODA_ALLOW || write.why == KODA_WHY_DEFAULT))
+	if (!hidden && (write.answer == KODA_ALLOW || write.reason == KODA_REASON_DEFAULT))
 		return KODA_OK;
 	r = koda_mount_table_find(f->mounts, path.ptr, &names, f->err);
 	for (size_t i = 0; i < names.len && r == KODA_OK; i++)

@@ -58,6 +58,7 @@ void koda_site_clear(struct koda_site *site)
 struct koda_place koda_site_place(const struct koda_site *site)
 {
 	return (struct koda_place){
+		.size = sizeof(struct koda_place),
 		.root = site->root,
 		.home = site->home,
 		.config_home = site->config_home,

@@ -125,7 +125,7 @@ static int fill(struct koda_listener *listener, const struct koda_policy_blob *b
 	return KODA_OK;
 }
 
-static void free_listener(struct koda_listener *listener)
+static void destroy(struct koda_listener *listener)
 {
 	while (listener->first) {
 		struct koda_listener_entry *entry = listener->first;
@@ -164,7 +164,7 @@ int koda_listener_add(struct koda_proxy *proxy, const struct koda_policy_blob *b
 	listener->last = &listener->first;
 	r = fill(listener, blob, err);
 	if (r < 0) {
-		free_listener(listener);
+		destroy(listener);
 		return r;
 	}
 	(void)pthread_mutex_lock(&proxy->lock);
@@ -191,53 +191,55 @@ int koda_listener_set_token(struct koda_listener *listener, const char *token,
 }
 
 /* Another thread may read the last message about this listener. */
-static bool is_removed(const struct koda_listener *listener)
+bool koda_listener_is_gone(const struct koda_listener *listener)
 {
-	bool removed;
+	bool gone;
 
 	(void)pthread_mutex_lock(&listener->proxy->lock);
-	removed = listener->is_removed;
+	gone = !listener->is_served || listener->is_removed;
 	(void)pthread_mutex_unlock(&listener->proxy->lock);
-	return removed;
+	return gone;
 }
 
-/* Waits for the proxy's last message about this listener. */
-static void await_removal(struct koda_listener *listener, uint64_t deadline_ns)
+void koda_listener_close(struct koda_listener *listener)
 {
-	struct pollfd polled[KODA_LISTENER_POLLED];
-
-	while (!is_removed(listener) && koda_clock_now() < deadline_ns) {
-		size_t count = koda_listener_wants(listener, polled);
-
-		if (poll(polled, count, 10) > 0)
-			koda_listener_step(listener);
-	}
-}
-
-void koda_listener_remove(struct koda_listener *listener, uint64_t deadline_ns)
-{
-	struct koda_listener **at;
-	bool is_served;
-
-	if (!listener)
-		return;
 	(void)pthread_mutex_lock(&listener->proxy->lock);
 	koda_fd_close(&listener->fd);
-	is_served = listener->is_served;
 	/* A process that does not take REMOVE would go on serving it, so it is ended. Its messages
 	 * are read first. */
-	if (is_served && koda_proxy_send_order(listener, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0) {
+	if (listener->is_served &&
+	    koda_proxy_send_order(listener, KODA_EGRESS_REMOVE, NULL, 0, NULL) < 0) {
 		koda_proxy_receive(listener->proxy);
 		koda_proxy_lose(listener->proxy);
 	}
 	(void)pthread_mutex_unlock(&listener->proxy->lock);
-	if (is_served)
-		await_removal(listener, deadline_ns);
+}
+
+void koda_listener_free(struct koda_listener *listener)
+{
+	struct koda_listener **at;
+
 	tell_all(listener);
 	(void)pthread_mutex_lock(&listener->proxy->lock);
 	for (at = &listener->proxy->listeners; *at != listener; at = &(*at)->next)
 		;
 	*at = listener->next;
 	(void)pthread_mutex_unlock(&listener->proxy->lock);
-	free_listener(listener);
+	destroy(listener);
+}
+
+void koda_listener_remove(struct koda_listener *listener, uint64_t deadline_ns)
+{
+	struct pollfd polled[KODA_LISTENER_POLLED];
+
+	if (!listener)
+		return;
+	koda_listener_close(listener);
+	while (!koda_listener_is_gone(listener) && koda_clock_now() < deadline_ns) {
+		size_t count = koda_listener_wants(listener, polled);
+
+		if (poll(polled, count, 10) > 0)
+			koda_listener_step(listener);
+	}
+	koda_listener_free(listener);
 }

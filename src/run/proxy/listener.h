@@ -79,8 +79,14 @@ enum koda_listener_state koda_listener_state(const struct koda_listener *listene
 #define KODA_LISTENER_POLLED 2
 size_t koda_listener_wants(const struct koda_listener *listener, struct pollfd *polled);
 void koda_listener_step(struct koda_listener *listener);
-/* Closes the socket and its connections. Waits until deadline_ns for the proxy's last message, and
- * passes on what is queued. NULL is fine. */
+/* Closes the socket, and has the proxy close its connections. Its last messages still come. */
+void koda_listener_close(struct koda_listener *listener);
+/* Tells whether the proxy has sent its last message, or never served the listener. */
+bool koda_listener_is_gone(const struct koda_listener *listener);
+/* Passes on what is queued and frees the listener, which was closed. */
+void koda_listener_free(struct koda_listener *listener);
+/* Does all three: closes the socket and its connections. Waits until deadline_ns for the proxy's
+ * last message, and passes on what is queued. NULL is fine. */
 void koda_listener_remove(struct koda_listener *listener, uint64_t deadline_ns);
 
 /* The queue (listener_queue.c). These are called with proxy->lock held. */

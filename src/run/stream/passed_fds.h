@@ -6,7 +6,7 @@
 #include "base/macros.h"
 #include "wire/passed_fds.h"
 
-#include <koda/run.h>
+#include <koda/command.h>
 
 /* Duplicates of the caller's descriptors: the open file that was checked is the one that is passed,
  * even if another thread closes the caller's number meanwhile. */

@@ -31,38 +31,96 @@ static int open_again(int to)
 	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to, uint64_t ceiling,
-		    struct koda_error *err)
+/* Sets up what all relays have. A relay without room for its bytes is of no use. */
+static int prepare(struct koda_relay *relay, int from, int to, struct koda_error *err)
 {
-	*relay = (struct koda_relay){
-		.from = from, .to = to, .own_to = own_to, .end_mark = -1, .left = UINT64_MAX
-	};
-	relay->terminal = own_to ? -1 : open_again(to);
-	if (relay->terminal >= 0)
-		relay->to = relay->terminal;
-	relay->head_left = ceiling == UINT64_MAX ? UINT64_MAX : ceiling - ceiling / 2;
-	relay->tail_size = ceiling == UINT64_MAX ? 0 : (size_t)(ceiling / 2);
+	*relay = (struct koda_relay)KODA_RELAY_INIT;
+	relay->from = from;
+	relay->to.fd = to;
+	relay->left = UINT64_MAX;
+	relay->head_left = UINT64_MAX;
 	relay->pending = malloc(CHUNK);
-	if (!relay->pending)
-		return koda_fail_nomem(err);
-	/* Only this process has the end of the pipe; the caller's descriptor may be shared. */
-	(void)fcntl(own_to ? to : from, F_SETFL, O_NONBLOCK);
+	if (relay->pending)
+		return KODA_OK;
+	koda_relay_clear(relay);
+	return koda_fail_nomem(err);
+}
+
+int koda_relay_open_input(struct koda_relay *relay, int from, int to, struct koda_error *err)
+{
+	int r = prepare(relay, from, to, err);
+
+	if (r < 0)
+		return r;
+	relay->is_input = true;
+	(void)fcntl(to, F_SETFL, O_NONBLOCK);
+	return KODA_OK;
+}
+
+int koda_relay_open_bytes(struct koda_relay *relay, char *bytes, size_t len, int to,
+			  struct koda_error *err)
+{
+	char *room;
+	int r = koda_relay_open_input(relay, -1, to, err);
+
+	if (r < 0)
+		goto out;
+	if (len > CHUNK) {
+		room = realloc(relay->pending, len);
+		if (!room) {
+			koda_relay_clear(relay);
+			r = koda_fail_nomem(err);
+			goto out;
+		}
+		relay->pending = room;
+	}
+	memcpy(relay->pending, bytes, len);
+	relay->pending_len = len;
+	relay->ends_after_pending = true;
+	relay->total = len;
+	relay->last = len > 0 ? bytes[len - 1] : '\n';
+out:
+	free(bytes);
+	return r;
+}
+
+int koda_relay_open_output(struct koda_relay *relay, int from, const struct koda_relay_sink *to,
+			   uint64_t limit, struct koda_error *err)
+{
+	int terminal;
+	int r = prepare(relay, from, to->fd, err);
+
+	if (r < 0)
+		return r;
+	relay->to = *to;
+	terminal = open_again(to->fd);
+	if (terminal >= 0) {
+		koda_fd_close(&relay->to.fd);
+		relay->to.fd = terminal;
+	}
+	if (limit != UINT64_MAX) {
+		relay->head_left = limit - limit / 2;
+		relay->tail_size = (size_t)(limit / 2);
+	}
+	(void)fcntl(from, F_SETFL, O_NONBLOCK);
 	return KODA_OK;
 }
 
 static void stop(struct koda_relay *relay)
 {
 	koda_fd_close(&relay->from);
-	if (relay->own_to)
-		koda_fd_close(&relay->to);
+	/* The command reads end of file. */
+	if (relay->is_input)
+		koda_fd_close(&relay->to.fd);
+	relay->ends_after_pending = false;
 	relay->pending_len = 0;
 	relay->tail_left = 0;
 }
 
 bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events)
 {
-	if (relay->pending_len > 0 || relay->tail_left > 0) {
-		*ret_fd = relay->to;
+	if (relay->pending_len > 0 || relay->tail_left > 0 || relay->ends_after_pending) {
+		*ret_fd = relay->to.fd;
 		*ret_events = POLLOUT;
 		return true;
 	}
@@ -87,6 +145,15 @@ static void keep_tail(struct koda_relay *relay, const char *bytes, size_t len)
 	relay->tail_total += len;
 }
 
+/* Has the first len bytes of pending written, or passes them to the function of the sink. */
+static void offer(struct koda_relay *relay, size_t len)
+{
+	relay->pending_at = 0;
+	relay->pending_len = relay->to.fd >= 0 ? len : 0;
+	if (relay->to.take && len > 0)
+		relay->to.take(relay->to.ctx, relay->to.number, relay->pending, len);
+}
+
 /* Passes the head of the chunk just read on, and keeps the rest in the ring. */
 static void take_in(struct koda_relay *relay, size_t len)
 {
@@ -100,9 +167,8 @@ static void take_in(struct koda_relay *relay, size_t len)
 		relay->head_left -= now;
 		keep_tail(relay, relay->pending + now, len - now);
 	}
-	relay->pending_at = 0;
-	relay->pending_len = relay->to >= 0 ? now : 0;
 	relay->last = relay->pending[len - 1];
+	offer(relay, now);
 }
 
 /* A terminal's end of file is the character VEOF at the start of a line. Within a line, a first one
@@ -112,7 +178,17 @@ static void mark_end(struct koda_relay *relay)
 	memset(relay->pending, relay->end_mark, 2);
 	relay->pending_at = 0;
 	relay->pending_len = relay->total == 0 || relay->last == '\n' ? 1 : 2;
+	relay->ends_after_pending = false;
 	koda_fd_close(&relay->from);
+}
+
+/* The source has ended. */
+static void end_source(struct koda_relay *relay)
+{
+	if (relay->end_mark >= 0)
+		mark_end(relay);
+	else
+		stop(relay);
 }
 
 static void read_some(struct koda_relay *relay)
@@ -129,9 +205,9 @@ static void read_some(struct koda_relay *relay)
 			koda_fd_close(&relay->from);
 		return;
 	}
-	if (n == 0 && relay->end_mark >= 0)
-		mark_end(relay);
-	else if (n == 0 || (errno != EAGAIN && errno != EINTR) || is_robbed)
+	if (n == 0)
+		end_source(relay);
+	else if ((errno != EAGAIN && errno != EINTR) || is_robbed)
 		stop(relay);
 }
 
@@ -139,7 +215,7 @@ static void read_some(struct koda_relay *relay)
  * to a pipe, a socket or a file does not block, so a slow reader cannot delay the deadline. */
 static bool can_write(const struct koda_relay *relay)
 {
-	struct pollfd p = { .fd = relay->to, .events = POLLOUT };
+	struct pollfd p = { .fd = relay->to.fd, .events = POLLOUT };
 
 	return poll(&p, 1, 0) > 0;
 }
@@ -155,7 +231,7 @@ static void write_chunks(struct koda_relay *relay)
 {
 	while (relay->pending_len > 0 && can_write(relay)) {
 		size_t len = relay->pending_len < PIPE_BUF ? relay->pending_len : PIPE_BUF;
-		ssize_t n = write(relay->to, relay->pending + relay->pending_at, len);
+		ssize_t n = write(relay->to.fd, relay->pending + relay->pending_at, len);
 
 		if (n > 0) {
 			relay->pending_at += (size_t)n;
@@ -177,9 +253,8 @@ static void take_tail(struct koda_relay *relay)
 
 	n = n < relay->tail_size - at ? n : relay->tail_size - at;
 	memcpy(relay->pending, relay->tail + at, n);
-	relay->pending_at = 0;
-	relay->pending_len = n;
 	relay->tail_left -= n;
+	offer(relay, n);
 }
 
 static void write_some(struct koda_relay *relay)
@@ -213,6 +288,10 @@ void koda_relay_step(struct koda_relay *relay)
 	else if (relay->pending_len == 0 && relay->from >= 0)
 		read_some(relay);
 	write_some(relay);
+	if (relay->ends_after_pending && relay->pending_len == 0) {
+		end_source(relay);
+		write_some(relay);
+	}
 }
 
 uint64_t koda_relay_dropped(const struct koda_relay *relay)
@@ -226,23 +305,24 @@ bool koda_relay_finish(struct koda_relay *relay)
 	uint64_t dropped = koda_relay_dropped(relay);
 	int n;
 
-	if (relay->tail_begun || relay->to < 0 || relay->tail_total == 0)
+	if (relay->tail_begun || (relay->to.fd < 0 && !relay->to.take) || relay->tail_total == 0)
 		return false;
 	relay->tail_begun = true;
 	relay->tail_left = relay->tail ? (size_t)(relay->tail_total - dropped) : 0;
 	if (dropped) {
 		n = snprintf(relay->pending, CHUNK, "\n[... %llu bytes left out ...]\n",
 			     (unsigned long long)dropped);
-		relay->pending_at = 0;
-		relay->pending_len = (size_t)n;
+		offer(relay, (size_t)n);
 	}
+	while (relay->to.take && relay->tail_left > 0)
+		take_tail(relay);
 	return relay->pending_len > 0 || relay->tail_left > 0;
 }
 
 void koda_relay_clear(struct koda_relay *relay)
 {
 	stop(relay);
-	koda_fd_close(&relay->terminal);
+	koda_fd_close(&relay->to.fd);
 	free(relay->pending);
 	free(relay->tail);
 	*relay = (struct koda_relay)KODA_RELAY_INIT;

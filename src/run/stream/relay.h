@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries bytes between the caller's descriptors and the command's pipes. The first half of the
- * ceiling is passed on at once. Of the rest, the last half of the ceiling is kept in a ring and
- * written at the end, after a line that tells how many bytes were left out.
+ * Carries bytes between the command's pipes and the caller's descriptors, memory or callback. The
+ * first half of the limit is passed on at once. Of the rest, the last half of the limit is kept in
+ * a ring and passed on at the end, after a line that tells how many bytes were left out.
  */
 #ifndef KODA_RUN_STREAM_RELAY_H
 #define KODA_RUN_STREAM_RELAY_H
@@ -13,13 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where output goes: to a descriptor, to a function, or nowhere. */
+struct koda_relay_sink {
+	int fd;              /* -1: none; then take gets the bytes, or they are thrown away */
+	unsigned int number; /* for take: 1 or 2 */
+	void (*take)(void *ctx, unsigned int number, const char *bytes, size_t len); /* or NULL */
+	void *ctx;
+};
+
 struct koda_relay {
-	int from; /* owned; -1: finished */
-	int to;   /* borrowed for output, owned for input; -1: bytes are thrown away */
-	bool own_to;
-	int terminal; /* owned: to, which is a terminal, opened again with O_NONBLOCK; -1: none */
-	uint64_t head_left; /* bytes that still pass at once */
-	char *tail;         /* owned; a ring of tail_size bytes */
+	int from;                  /* owned; -1: finished */
+	struct koda_relay_sink to; /* to.fd is owned */
+	bool is_input;
+	bool ends_after_pending; /* input from memory: pending is all there is */
+	uint64_t head_left;      /* bytes that still pass at once */
+	char *tail;              /* owned; a ring of tail_size bytes */
 	size_t tail_size;
 	uint64_t tail_total; /* bytes that were put into the ring */
 	size_t tail_left;    /* bytes of the ring still to be written */
@@ -39,13 +47,22 @@ struct koda_relay {
 
 #define KODA_RELAY_INIT                                                                            \
 	{                                                                                          \
-		.from = -1, .to = -1, .terminal = -1, .end_mark = -1                               \
+		.from = -1, .to.fd = -1, .end_mark = -1                                            \
 	}
 
-/* Takes from over; borrows to unless own_to. ceiling bounds the bytes that pass; UINT64_MAX: all.
- * Sets O_NONBLOCK on descriptors whose open file no other process shares. Fails: NOMEM. */
-KODA_CHECK int koda_relay_open(struct koda_relay *relay, int from, int to, bool own_to,
-			       uint64_t ceiling, struct koda_error *err);
+/* These take over all descriptors, also on failure, and set O_NONBLOCK on those whose open file no
+ * other process shares. Fails: NOMEM. */
+
+/* Carries from a descriptor of the caller to the command. */
+KODA_CHECK int koda_relay_open_input(struct koda_relay *relay, int from, int to,
+				     struct koda_error *err);
+/* Carries bytes, which are taken over, to the command. */
+KODA_CHECK int koda_relay_open_bytes(struct koda_relay *relay, char *bytes, size_t len, int to,
+				     struct koda_error *err);
+/* Carries from the command to a sink. limit bounds the bytes that pass; UINT64_MAX: all. */
+KODA_CHECK int koda_relay_open_output(struct koda_relay *relay, int from,
+				      const struct koda_relay_sink *to, uint64_t limit,
+				      struct koda_error *err);
 /* Returns which descriptor to poll and for what; false when all is done. */
 bool koda_relay_wants(const struct koda_relay *relay, int *ret_fd, short *ret_events);
 /* Limits reading to the bytes that are in the pipe now. Called when the command's processes have

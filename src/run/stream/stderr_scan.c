@@ -262,7 +262,8 @@ static void read_line(struct koda_stderr_scan *scan, struct koda_span line)
 		    !is_denied(scan, path, meant, moves, &denial, &verdict))
 			continue;
 		if (verdict.answer == KODA_DENY)
-			(void)snprintf(rule, sizeof(rule), "%s%s%.*s", koda_why_name(verdict.why),
+			(void)snprintf(rule, sizeof(rule), "%s%s%.*s",
+				       koda_reason_name(verdict.reason),
 				       verdict.rule.len ? " " : "", (int)verdict.rule.len,
 				       verdict.rule.len ? verdict.rule.ptr : "");
 		else

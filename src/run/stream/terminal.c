@@ -30,7 +30,7 @@ static void usual(struct termios *mode)
 	mode->c_cc[VLNEXT] = 22;
 }
 
-void koda_terminal_describe(const int stdio[3], struct koda_terminal_state *ret_state)
+void koda_terminal_describe(const int stdio[3], bool has_err, struct koda_terminal_state *ret_state)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = 80 };
 	struct termios mode;
@@ -49,22 +49,25 @@ void koda_terminal_describe(const int stdio[3], struct koda_terminal_state *ret_
 		.streams = 1U | 1U << 1,
 	};
 	memcpy(ret_state->chars, mode.c_cc, sizeof(ret_state->chars));
-	if (stdio[2] < 0 || isatty(stdio[2]))
+	if (!has_err && (stdio[2] < 0 || isatty(stdio[2])))
 		ret_state->streams |= 1U << 2;
 }
 
 void koda_terminal_open(struct koda_terminal *terminal, int tty, int control)
 {
 	koda_fd_close(&terminal->control);
+	koda_fd_close(&terminal->tty);
 	terminal->control = control;
-	terminal->tty = tty >= 0 && tcgetattr(tty, &terminal->before) == 0 ? tty : -1;
+	if (tty >= 0 && tcgetattr(tty, &terminal->before) == 0)
+		terminal->tty = koda_take_fd(&tty);
+	koda_fd_close(&tty);
 	koda_terminal_raw(terminal);
 }
 
 void koda_terminal_close(struct koda_terminal *terminal)
 {
 	koda_terminal_cooked(terminal);
-	terminal->tty = -1;
+	koda_fd_close(&terminal->tty);
 	koda_fd_close(&terminal->control);
 }
 

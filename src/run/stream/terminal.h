@@ -13,7 +13,7 @@
 #include <termios.h>
 
 struct koda_terminal {
-	int tty;     /* borrowed; the caller's terminal, -1: none */
+	int tty;     /* owned; the caller's terminal, -1: none */
 	int control; /* owned; the master of the pseudoterminal, -1: none yet */
 	bool is_raw;
 	struct termios before; /* settings of the caller's terminal */
@@ -24,9 +24,11 @@ struct koda_terminal {
 		.tty = -1, .control = -1                                                           \
 	}
 
-/* Returns the initial settings of the pseudoterminal: the caller's, or the usual ones. */
-void koda_terminal_describe(const int stdio[3], struct koda_terminal_state *ret_state);
-/* Takes control over, and puts tty into raw mode if it is a terminal. */
+/* Returns the initial settings of the pseudoterminal: the caller's, or the usual ones. stdio: the
+ * caller's descriptors, -1 for none. has_err: standard error leads elsewhere. */
+void koda_terminal_describe(const int stdio[3], bool has_err,
+			    struct koda_terminal_state *ret_state);
+/* Takes tty and control over, and puts tty into raw mode if it is a terminal. */
 void koda_terminal_open(struct koda_terminal *terminal, int tty, int control);
 /* Restores the caller's terminal. May be called twice. */
 void koda_terminal_close(struct koda_terminal *terminal);

@@ -4,8 +4,8 @@
  * was compiled with. Members that a smaller struct lacks are zero. Members of a larger struct that
  * this release does not know must be zero; anything else is refused.
  */
-#ifndef KODA_RUN_SIZED_H
-#define KODA_RUN_SIZED_H
+#ifndef KODA_BASE_SIZED_H
+#define KODA_BASE_SIZED_H
 
 #include "base/macros.h"
 

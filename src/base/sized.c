@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "run/sized.h"
+#include "base/sized.h"
 
 #include "base/error.h"
 
 #include <string.h>
 
 /* More than any release will have. A size that was not initialised is often more than this. */
-#define SIZE_MAX_SANE 4096
+#define SIZE_MAX_SANE 65536
 
 static size_t size_of(const void *given)
 {
