@@ -31,8 +31,8 @@ enum koda_event_type {
 	X(FILE_READ, "file_read", "file-read*")                                                    \
 	X(FILE_WRITE, "file_write", "file-write*")                                                 \
 	X(NETWORK, "network_outbound", "network-outbound")                                         \
-	X(EXEC, "process_exec", "process-exec")                                                    \
-	X(OTHER, "other", "other")
+	X(EXEC, "process_exec", "process-exec*")                                                   \
+	X(OTHER, "other", "")
 
 enum koda_violation {
 #define KODA_VIOLATION_ENUM(name, json, text) KODA_VIOLATION_##name,
@@ -94,6 +94,7 @@ struct koda_event_start {
 	const uint64_t *limits; /* KODA_LIMIT_COUNT of them; UINT64_MAX: none */
 	const char *tls; /* with net.mitm "terminated", or "opaque" if its bundle has no key; else
 			    NULL */
+	enum koda_source denials; /* who tells of denied files: KERNEL, or STDERR alone */
 };
 
 struct koda_event_violation {
@@ -102,6 +103,11 @@ struct koda_event_violation {
 	const char *rule;   /* NULL: unknown */
 	enum koda_source source;
 	const char *command;
+	const char *call;    /* the system call that was denied; NULL: unknown */
+	const char *process; /* the name of the process that made it; NULL: unknown; any bytes */
+	const char *hint;    /* JSON: the change of policy that would allow it, or the floor that
+				forbids it; NULL: none is known */
+	uint64_t dropped;    /* denials before this one that have no event */
 };
 
 struct koda_event_egress {

@@ -27,7 +27,10 @@ void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 					       .target = denial->target,
 					       .rule = denial->rule[0] ? denial->rule : NULL,
 					       .source = denial->source,
-					       .command = command->text };
+					       .command = command->text,
+					       .call = denial->call,
+					       .process = denial->process,
+					       .hint = denial->hint };
 	koda_command_emit(command, event);
 }
 

@@ -103,6 +103,7 @@ static void put_start(struct writer *w, const struct koda_event_start *start)
 	put_text(w, "trust", koda_trust_name(start->trust));
 	if (start->tls)
 		put_text(w, "tls", start->tls);
+	put_text(w, "denials", sources[start->denials]);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; start->findings && i < KODA_CLAUSE_COUNT; i++) {
 		put(w, i ? ",\"" : "\"");
@@ -123,6 +124,12 @@ static void put_violation(struct writer *w, const struct koda_event_violation *v
 	put_text(w, "rule", violation->rule);
 	put_text(w, "source", sources[violation->source]);
 	put_text(w, "command", violation->command);
+	put_text(w, "call", violation->call);
+	put_text(w, "process", violation->process);
+	put(w, ",\"hint\":");
+	put(w, violation->hint ? violation->hint : "null");
+	if (violation->dropped > 0)
+		put_number(w, "dropped", violation->dropped);
 }
 
 static void put_egress(struct writer *w, const struct koda_event_egress *egress)

@@ -31,7 +31,8 @@ static void emit_start(struct koda_command *command, const struct koda_sandbox *
 						      .trust = sandbox->trust,
 						      .findings = &findings,
 						      .limits = command->limits,
-						      .tls = koda_sandbox_tls(sandbox) };
+						      .tls = koda_sandbox_tls(sandbox),
+						      .denials = KODA_SOURCE_STDERR };
 	koda_command_emit(command, event);
 }
 

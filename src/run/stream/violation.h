@@ -15,6 +15,9 @@ struct koda_denial {
 	enum koda_source source;
 	char *target; /* owned */
 	char *rule;   /* owned; "" if there is none */
+	char *call;   /* owned; NULL if it is unknown, and so the next two */
+	char *process;
+	char *hint; /* JSON */
 };
 
 struct koda_violations {
