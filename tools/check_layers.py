@@ -27,6 +27,7 @@ LAYERS = {
     "libexec/bare": ("wire",),
     "libexec/stage2": ("base", "wire"),
     "libexec/egress": ("base", "wire", "policy"),
+    "libexec/fsworker": ("base", "wire", "policy"),
     "cli": ("base",),
 }
 
