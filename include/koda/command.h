@@ -20,6 +20,7 @@
 #include <koda/limit.h>
 #include <koda/sandbox.h>
 #include <koda/span.h>
+#include <koda/violation.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -192,6 +193,12 @@ KODA_API bool koda_command_left_behind(const struct koda_command *command, size_
  * messages only, where the rules confirm them. Fails: NOMEM. */
 KODA_API KODA_CHECK int koda_command_violations(const struct koda_command *command, char **ret_text,
 						struct koda_error *err);
+/* Returns the known denials as a list. Owned by the caller (koda_violation_list_free). Fails:
+ * NOMEM.
+ */
+KODA_API KODA_CHECK int koda_command_violation_list(const struct koda_command *command,
+						    struct koda_violation_list **ret_list,
+						    struct koda_error *err);
 /* Gives the command's terminal the size of in, after that has changed. Does nothing without a
  * terminal. May be called in a signal handler. */
 KODA_API void koda_command_resize(struct koda_command *command);

@@ -18,5 +18,6 @@
 #include <koda/sandbox.h>
 #include <koda/span.h>
 #include <koda/trust.h>
+#include <koda/violation.h>
 
 #endif

@@ -126,7 +126,8 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 								   : "");
 	command->cwd = strdup(options->cwd ? options->cwd : sandbox->site.root);
 	command->id = strdup(options->id);
-	if (!command->text || !command->cwd || !command->id) {
+	if (!command->text || !command->cwd || !command->id ||
+	    koda_violations_new(KODA_VIOLATIONS_DEFAULT, &command->violations, NULL) < 0) {
 		koda_command_free(command);
 		return NULL;
 	}
@@ -242,19 +243,27 @@ int koda_command_violations(const struct koda_command *command, char **ret_text,
 			    struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT((size_t)4 << 20);
+	koda_auto_violation_list struct koda_violation_list *list = NULL;
+	koda_auto_free char *block = NULL;
 	const struct koda_relay *before = &command->output[1];
-	int r = KODA_OK;
+	int r = koda_violations_snapshot(command->violations, &list, err);
 
+	if (r == KODA_OK)
+		r = koda_violation_list_render(list, &block, err);
 	/* The block begins on a line of its own. */
-	if (command->violations.count > 0 && before->total > 0 && before->last != '\n')
+	if (r == KODA_OK && block[0] && before->total > 0 && before->last != '\n')
 		r = koda_buf_add(&text, "\n", 1);
 	if (r == KODA_OK)
-		r = koda_violations_print(&command->violations, &text);
-	if (r == KODA_OK)
-		r = koda_buf_add(&text, "", 0);
+		r = koda_buf_addf(&text, "%s%s", block, block[0] ? "\n" : "");
 	if (r == KODA_OK)
 		r = koda_buf_take(&text, ret_text);
 	return r < 0 ? koda_fail_nomem(err) : KODA_OK;
+}
+
+int koda_command_violation_list(const struct koda_command *command,
+				struct koda_violation_list **ret_list, struct koda_error *err)
+{
+	return koda_violations_snapshot(command->violations, ret_list, err);
 }
 
 void koda_command_kill(struct koda_command *command)
@@ -302,7 +311,7 @@ static void destroy(struct koda_command *command)
 	if (command->announced)
 		koda_command_emit_left_behind(command);
 	koda_outcome_emit_exit(command);
-	koda_violations_clear(&command->violations);
+	koda_violations_free(command->violations);
 	koda_grants_clear(&command->grants);
 	koda_dir_snapshot_clear(&command->dirs);
 	koda_left_behind_clear(&command->left);

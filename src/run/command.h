@@ -52,7 +52,9 @@ struct koda_command {
 	bool has_network;                  /* the policy allows some network */
 	struct koda_listener *listener;    /* owned; NULL: no network, or not reported yet */
 	struct koda_rules *rules;          /* shared with the sandbox */
-	struct koda_violations violations;
+	struct koda_violations *violations;  /* owned */
+	unsigned int violation_events;       /* how many were emitted */
+	uint64_t violations_untold;          /* how many were not, beyond those */
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
 	struct koda_dir_snapshot dirs; /* of the project at the start; empty if it is read-only */
@@ -89,6 +91,8 @@ void koda_command_emit(const struct koda_command *command, struct koda_event eve
 /* Keeps a denial, and emits an event for one that is new. command is a struct koda_command, so that
  * this can be the callback of the stderr scanner. */
 void koda_command_add_violation(void *command, const struct koda_denial *denial);
+/* Emits how many violations had no event, if any. */
+void koda_command_emit_untold(struct koda_command *command);
 /* Emits what the command has left behind, unless nothing ran. */
 void koda_command_emit_left_behind(struct koda_command *command);
 

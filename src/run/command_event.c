@@ -13,25 +13,70 @@ void koda_command_emit(const struct koda_command *command, struct koda_event eve
 		command->on_event(command->event_ctx, &event);
 }
 
+/* T-105. How many violation events one command has. The store forgets its oldest records, so that
+ * different names without end would be events without end. */
+#define VIOLATION_EVENTS_MAX 1000
+
+/* The store of the process is for those who look at it; a failure is not the command's. */
+static void add_to_global(const struct koda_violation_record *record)
+{
+	struct koda_violations *global = koda_violations_global();
+
+	if (global && koda_violations_record(global, record, NULL) < 0)
+		return;
+}
+
 void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 {
 	struct koda_command *command = ctx;
 	struct koda_event event = { .type = KODA_EVENT_VIOLATION };
+	const struct koda_violation_record record = {
+		.size = sizeof(record),
+		.kind = denial->kind,
+		.source = denial->source,
+		.target = denial->target,
+		.rule = denial->rule && denial->rule[0] ? denial->rule : NULL,
+		.command = command->text,
+		.command_id = command->id,
+		.call = denial->call,
+		.process = denial->process,
+		.hint = denial->hint,
+	};
+	bool news = false;
 
 	/* Without a sandbox, an error message has another cause. */
 	if (!command->launcher.backend->is_sandbox ||
-	    !koda_violations_add(&command->violations, denial))
+	    koda_violations_merge(command->violations, &record, &news, NULL) < 0 || !news)
 		return;
-	event.data.violation =
-		(struct koda_event_violation){ .kind = denial->kind,
-					       .target = denial->target,
-					       .rule = denial->rule[0] ? denial->rule : NULL,
-					       .source = denial->source,
-					       .command = command->text,
-					       .call = denial->call,
-					       .process = denial->process,
-					       .hint = denial->hint };
+	add_to_global(&record);
+	if (command->violation_events == VIOLATION_EVENTS_MAX) {
+		command->violations_untold++;
+		return;
+	}
+	command->violation_events++;
+	event.data.violation = (struct koda_event_violation){ .kind = record.kind,
+							      .target = record.target,
+							      .rule = record.rule,
+							      .source = record.source,
+							      .command = record.command,
+							      .call = record.call,
+							      .process = record.process,
+							      .hint = record.hint };
 	koda_command_emit(command, event);
+}
+
+void koda_command_emit_untold(struct koda_command *command)
+{
+	struct koda_event event = { .type = KODA_EVENT_VIOLATION };
+
+	event.data.violation =
+		(struct koda_event_violation){ .kind = KODA_VIOLATION_OTHER,
+					       .source = KODA_SOURCE_KERNEL,
+					       .command = command->text,
+					       .dropped = command->violations_untold };
+	if (command->violations_untold > 0)
+		koda_command_emit(command, event);
+	command->violations_untold = 0;
 }
 
 static void emit_left(const struct koda_command *command, const char *path, enum koda_left what,

@@ -147,6 +147,7 @@ void koda_outcome_emit_exit(struct koda_command *command)
 
 	if (!command->announced)
 		return;
+	koda_command_emit_untold(command);
 	command->announced = false;
 	outcome->by_host = outcome->end == KODA_END_SIGNAL && outcome->signal == SIGKILL &&
 			   atomic_load(&command->killed);

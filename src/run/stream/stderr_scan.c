@@ -161,15 +161,23 @@ static bool is_ungranted(struct koda_stderr_scan *scan, const char *path, enum a
 	       (act != ACT_UNSURE || missing);
 }
 
+/* What the words of a line tell besides the error. */
+struct tale {
+	bool writes; /* a verb of writing, which is no part of the file name */
+	bool moves;  /* a name is created, removed or renamed */
+};
+
 /* Tells whether the rules or Landlock deny the call; fills in the kind of the denial. */
-static bool is_denied(struct koda_stderr_scan *scan, char *path, enum act act, bool moves,
-		      struct koda_denial *denial, struct koda_verdict *ret_verdict)
+static bool is_denied(struct koda_stderr_scan *scan, char *path, enum act act,
+		      const struct tale *tale, struct koda_denial *denial,
+		      struct koda_verdict *ret_verdict)
 {
 	size_t reserved;
 
 	*ret_verdict = koda_rules_read(scan->rules, path, strlen(path));
 	denial->kind = KODA_VIOLATION_FILE_READ;
-	if ((act == ACT_ANY || act == ACT_UNSURE) && ret_verdict->answer == KODA_DENY)
+	if ((act == ACT_ANY || act == ACT_UNSURE) && ret_verdict->answer == KODA_DENY &&
+	    !tale->writes)
 		return true;
 	denial->kind = KODA_VIOLATION_FILE_WRITE;
 	if (act == ACT_TAKEN)
@@ -185,7 +193,7 @@ static bool is_denied(struct koda_stderr_scan *scan, char *path, enum act act, b
 	/* The denial is about the reserved name, not about a file below it. */
 	if (reserved > 0)
 		path[reserved] = '\0';
-	return reserved > 0 || is_ungranted(scan, path, act, moves);
+	return reserved > 0 || is_ungranted(scan, path, act, tale->moves);
 }
 
 /* How many blanks are tried as part of a path. */
@@ -231,14 +239,14 @@ static void read_line(struct koda_stderr_scan *scan, struct koda_span line)
 	char rule[512];
 	enum act act;
 	size_t telling;
+	struct tale tale;
 	bool quoted;
-	bool moves;
 
 	if (!find_refusal(line, &before, &act) ||
 	    !koda_safe_stat_spend(&scan->budget, 1 + line.len / LINE_STEP))
 		return;
 	telling = koda_stderr_count_of_write(line);
-	moves = koda_stderr_tells_of_move(before);
+	tale.moves = koda_stderr_tells_of_move(before);
 	for (struct koda_span previous = word; koda_stderr_next_word(&rest, &word, &quoted);
 	     previous = word) {
 		koda_auto_free char *path = NULL;
@@ -253,13 +261,14 @@ static void read_line(struct koda_stderr_scan *scan, struct koda_span line)
 		if (act == ACT_WRITE && koda_stderr_is_copied(line, word, rest))
 			continue;
 		/* A verb of writing decides, but not if it is part of the file name. */
-		if (act == ACT_UNSURE && telling > (!quoted && koda_stderr_tells_of_write(word)))
+		tale.writes = telling > (!quoted && koda_stderr_tells_of_write(word));
+		if (act == ACT_UNSURE && tale.writes)
 			meant = ACT_ANY;
 		path = koda_safe_stat_spend(&scan->budget, 1) ? to_path(word, scan->cwd) : NULL;
 		if (path && !quoted && word.ptr[0] == '/' && word.ptr < before.ptr + before.len)
 			path = to_longer_path(scan, word, before.ptr + before.len, path, &rest);
 		if (!path || !koda_safe_stat_spend(&scan->budget, strlen(path) / LINE_STEP) ||
-		    !is_denied(scan, path, meant, moves, &denial, &verdict))
+		    !is_denied(scan, path, meant, &tale, &denial, &verdict))
 			continue;
 		if (verdict.answer == KODA_DENY)
 			(void)snprintf(rule, sizeof(rule), "%s%s%.*s",

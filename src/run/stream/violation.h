@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of denials of a command, each once. */
+/* Denials on their way into the store of <koda/violation.h>, and its records, which are shared. */
 #ifndef KODA_RUN_STREAM_VIOLATION_H
 #define KODA_RUN_STREAM_VIOLATION_H
 
 #include "base/buf.h"
 #include "base/macros.h"
 
-#include <koda/event.h>
-
-#define KODA_VIOLATIONS_MAX 100
+#include <koda/violation.h>
+#include <stdatomic.h>
 
 struct koda_denial {
 	enum koda_violation kind;
@@ -20,18 +19,40 @@ struct koda_denial {
 	char *hint; /* JSON */
 };
 
-struct koda_violations {
-	struct koda_denial list[KODA_VIOLATIONS_MAX];
-	size_t count;
+/* A record with its texts behind it. It never changes, so that stores and lists share it. */
+struct koda_violation_item {
+	atomic_uint references;
+	struct koda_violation_record record;
+	char texts[];
 };
 
-/* Adds a denial, unless it is in the list or the list is full. True if it was added. */
-bool koda_violations_add(struct koda_violations *violations, const struct koda_denial *denial);
-void koda_violations_clear(struct koda_violations *violations);
+struct koda_violation_list {
+	uint64_t dropped;
+	size_t count;
+	struct koda_violation_item *items[]; /* a reference each */
+};
 
-/* Prints the list for people and models: one line each between two tags; nothing if it is empty.
- * Targets are escaped so that no file name can forge a line or a tag. Fails: as koda_buf_add. */
-KODA_CHECK int koda_violations_print(const struct koda_violations *violations,
-				     struct koda_buf *out);
+/* Copies a record; NULL if there is no memory. */
+struct koda_violation_item *koda_violation_item_new(const struct koda_violation_record *record);
+struct koda_violation_item *koda_violation_item_share(struct koda_violation_item *item);
+/* NULL is fine. */
+void koda_violation_item_free(struct koda_violation_item *item);
+
+/* Makes a list with room for count items, and none in it. Fails: NOMEM. */
+KODA_CHECK int koda_violation_list_new(size_t count, struct koda_violation_list **ret_list,
+				       struct koda_error *err);
+
+/* Like koda_violations_record, but a record about the kind and target of another one is not added,
+ * unless its source knows better, and takes the place of the other then. A record from standard
+ * error is not added if a better source knows of its target. Sets *ret_news if it was added. */
+KODA_CHECK int koda_violations_merge(struct koda_violations *store,
+				     const struct koda_violation_record *record, bool *ret_news,
+				     struct koda_error *err);
+
+static inline void koda_violation_list_free_ptr(struct koda_violation_list **list)
+{
+	koda_violation_list_free(*list);
+}
+#define koda_auto_violation_list __attribute__((cleanup(koda_violation_list_free_ptr)))
 
 #endif
