@@ -36,7 +36,8 @@ static int build_and_print(const struct cli_call *call, const struct cli_request
 	struct koda_env_request wanted = { .size = sizeof(wanted),
 					   .host = call->env,
 					   .command = request->shell ? request->shell
-								     : request->argv[0] };
+								     : request->argv[0],
+					   .add = (const char *const *)request->variables.items };
 	const struct koda_policy *policy;
 	char **env = NULL;
 	int r = cli_setup_make(&request->policy, call->env, &setup, err);

@@ -241,6 +241,7 @@ static int act(const struct cli_call *call, struct cli_request *request, struct 
 		.err = own_stream(2),
 		.terminal = request->tty,
 		.untimed = request->policy.untimed,
+		.env = (const char *const *)request->variables.items,
 		.approved = true, /* by check_approval */
 	};
 	struct koda_prestart *prestarted = NULL;

@@ -186,6 +186,8 @@ static int take(struct cli_policy_options *options, enum cli_option option, cons
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
 	case CLI_OPT_OPAQUE:
+	case CLI_OPT_ENV:
+	case CLI_OPT_ENV_SECRET:
 	case CLI_OPT_OWN:
 		break;
 	}

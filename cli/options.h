@@ -37,7 +37,9 @@ enum cli_option {
 	CLI_OPT_ACCEPT, /* this and the next: see waivers.h */
 	CLI_OPT_NO_SANDBOX,
 	CLI_OPT_OPAQUE, /* of commands that connect */
-	CLI_OPT_OWN     /* the first value for a command's own options */
+	CLI_OPT_ENV,    /* this and the next: see variables.h */
+	CLI_OPT_ENV_SECRET,
+	CLI_OPT_OWN /* the first value for a command's own options */
 };
 
 /* Rows of a struct option table: all of them, and those that matter where nothing is run. */

@@ -82,6 +82,9 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 		return cli_waivers_take(&request->waivers, option, optarg, err);
 	case CLI_OPT_OPAQUE:
 		return koda_strv_add(&request->opaque, optarg, err);
+	case CLI_OPT_ENV:
+	case CLI_OPT_ENV_SECRET:
+		return cli_variables_take(&request->variables, call, option, optarg, err);
 	case OPT_EVENTS:
 	case OPT_EVENTS_FD:
 		return take_events(request, option, optarg, err);
@@ -157,6 +160,7 @@ static int check_operands(const struct cli_call *call, const struct cli_request 
 #define COMMON_OPTIONS                                                                             \
 	CLI_POLICY_OPTIONS,                                                                         \
 	CLI_WAIVER_OPTIONS,                                                                          \
+	CLI_VARIABLE_OPTIONS,                                                                       \
 	{ "backend", required_argument, NULL, OPT_BACKEND },                                       \
 	{ "events", required_argument, NULL, OPT_EVENTS },                                         \
 	{ "events-fd", required_argument, NULL, OPT_EVENTS_FD },                                   \
@@ -208,6 +212,7 @@ int cli_request_read(const struct cli_call *call, struct cli_request *request,
 void cli_request_clear(struct cli_request *request)
 {
 	koda_strv_clear(&request->opaque);
+	koda_strv_clear(&request->variables);
 	cli_events_clear(&request->events);
 	cli_policy_options_clear(&request->policy);
 }

@@ -5,6 +5,7 @@
 
 #include "options.h"
 #include "runner.h"
+#include "variables.h"
 #include "waivers.h"
 
 enum cli_purpose {
@@ -19,7 +20,8 @@ struct cli_request {
 	struct cli_policy_options policy;
 	struct cli_waivers waivers;
 	struct cli_events events;
-	struct koda_strv opaque; /* --opaque */
+	struct koda_strv opaque;    /* --opaque */
+	struct koda_strv variables; /* --env and --env-secret: NAME=VALUE */
 	enum cli_purpose purpose;
 	enum koda_backend_kind backend;
 	bool backend_given;

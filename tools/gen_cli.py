@@ -31,7 +31,7 @@ KINDS = {
     "DIR": "dir", "FILE": "file", "PATH": "file", "PARENT": "file", "CHILD": "file",
     "TARGET": "file", "ARG": "file", "PROGRAM": "command", "COMMAND": "none",
     "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none", "HOST": "none",
-    "PORT": "none", "WHERE": "none", "CLAUSE": "clause",
+    "PORT": "none", "WHERE": "none", "CLAUSE": "clause", "NAME[=VALUE]": "variable",
 }
 
 
@@ -392,6 +392,7 @@ def bash_offer(value):
         "dir": "_koda_sandbox_files -d",
         "file": "_koda_sandbox_files -f",
         "command": "_koda_sandbox_files -c",
+        "variable": 'mapfile -t COMPREPLY < <(compgen -e -- "$cur")',
         "none": ":",
     }[value.kind]
 
@@ -505,6 +506,7 @@ def zsh_action(value):
         "dir": "_files -/",
         "file": "_files",
         "command": "_command_names -e",
+        "variable": "_parameters -g '*export*'",
         "none": " ",
     }[value.kind]
 
@@ -593,6 +595,7 @@ def fish_value(value):
         "dir": "-x -a '(__fish_complete_directories)'",
         "file": "-r -F",
         "command": "-x -a '(__fish_complete_command)'",
+        "variable": "-x -a '(set --names --export)'",
         "none": "-x",
     }[value.kind]
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The environment a command sees, built from nothing: allow-listed names copied from the host,
- * a few extras for the tool that the command's first word names, and the values that describe
- * the sandbox. No proxy setting, token or other variable of the host passes.
+ * a few extras for the tool that the command's first word names, the values that describe the
+ * sandbox, and variables that a person hands through by name. No proxy setting, token or other
+ * variable of the host passes.
  */
 #ifndef KODA_ENV_H
 #define KODA_ENV_H
@@ -32,6 +33,9 @@ struct koda_env_request {
 	bool no_sandbox;         /* the host's temporary directory, and nothing says "sandbox" */
 	const char *scratch;     /* temporary directory, with the CA bundle in it; NULL: /tmp, and
 				  * the bundle is at KODA_CA_BUNDLE_INSIDE */
+	const char *const
+		*add; /* NULL, or NULL-terminated NAME=VALUE that a person hands through, in
+		       * the place of a variable that has this name; a later one wins */
 };
 
 /* Makes up the path of a temporary directory below the host's /tmp, as a command gets it that has
@@ -44,6 +48,10 @@ KODA_API KODA_CHECK int koda_scratch_name(char **ret_path, struct koda_error *er
 KODA_API KODA_CHECK int koda_env_build(const struct koda_env_request *request, char ***ret_env,
 				       struct koda_error *err);
 KODA_API void koda_env_free(char **env);
+
+/* Returns whether NAME or NAME=VALUE looks like a credential: by a word of its name, such as TOKEN,
+ * or by a URL with a password in its value. A guess, so that a person is asked once more. */
+KODA_API bool koda_env_looks_secret(const char *variable);
 
 #ifdef __cplusplus
 }

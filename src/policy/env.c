@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * T-04. Environment scrubbing. The command's environment starts empty. Names on the base list are
- * copied from the host, then the extras of the command's tool, then what describes the sandbox;
- * a later writer wins. Nothing else passes, so a secret need not be recognised to be kept out.
+ * T-04. Environment scrubbing. The command's environment starts empty. Names on the base list and
+ * on the common one are copied from the host, then the extras of the command's tool, then what
+ * describes the sandbox, then what a person hands through by name; a later writer wins. Nothing
+ * else passes, so a secret need not be recognised to be kept out.
  */
 #include "policy/env.h"
 
@@ -22,6 +23,39 @@ const char *const koda_env_base[] = { "HOME",       "USER",       "LOGNAME",  "S
 				      "LANG",       "LC_ALL",     "LC_CTYPE", "LC_MESSAGES",
 				      "LC_COLLATE", "LC_NUMERIC", "LC_TIME",  "TERM",
 				      "PATH",       NULL };
+
+/* Settings without which tools behave differently inside. Their values are switches, names of
+ * programs and flags. MAKEFLAGS is missing: see add_jobs. */
+const char *const koda_env_common[] = {
+	"TZ",          /* time zone of dates and logs */
+	"LANGUAGE",    /* gettext: languages in the order of preference */
+	"COLORTERM",   /* number of colours that the terminal has */
+	"NO_COLOR",    /* colours off, in most tools */
+	"FORCE_COLOR", /* colours on without a terminal: node, pytest */
+	"CLICOLOR",    /* the BSD, CMake and Rust way for both */
+	"CLICOLOR_FORCE",
+	"EDITOR", /* git commit, crontab, less: started inside */
+	"VISUAL",
+	"PAGER", /* git, man, psql: started inside */
+	"LESS",  /* options of the usual pager */
+	"CI",    /* no progress bars, no questions, strict lock files */
+	"CC",    /* compilers and flags: make, configure, CMake, Meson, cargo's cc */
+	"CXX",
+	"AR",
+	"CPPFLAGS",
+	"CFLAGS",
+	"CXXFLAGS",
+	"LDFLAGS",
+	"PKG_CONFIG_PATH",            /* libraries in places of their own */
+	"CMAKE_GENERATOR",            /* make or ninja */
+	"CMAKE_BUILD_PARALLEL_LEVEL", /* jobs at once */
+	"JAVA_HOME",                  /* the JDK that Maven and Gradle take */
+	"PYTHONUNBUFFERED",           /* output of tests in order */
+	"PYTHONDONTWRITEBYTECODE",
+	"SOURCE_DATE_EPOCH", /* reproducible builds */
+	"DEBIAN_FRONTEND",   /* no questions by packages */
+	NULL
+};
 
 const struct koda_env_tool koda_env_tools[] = {
 	{ LIST("cargo", "rustc", "rustup", "rustfmt", "clippy-driver"),
@@ -79,6 +113,25 @@ static const char *host_entry(const char *const *host, const char *name)
 	return NULL;
 }
 
+/* Puts entry, a NAME=VALUE, in the place of the variable that has this name, or at the end. */
+static int replace(struct koda_strv *env, const char *entry, struct koda_error *err)
+{
+	size_t head = strcspn(entry, "=") + 1;
+	char *copy;
+
+	for (size_t i = 0; i < env->len; i++) {
+		if (strncmp(env->items[i], entry, head) != 0)
+			continue;
+		copy = strdup(entry);
+		if (!copy)
+			return koda_fail_nomem(err);
+		free(env->items[i]);
+		env->items[i] = copy;
+		return KODA_OK;
+	}
+	return koda_strv_add(env, entry, err);
+}
+
 static int copy_names(struct koda_strv *env, const char *const *host, const char *const *names,
 		      struct koda_error *err)
 {
@@ -88,7 +141,7 @@ static int copy_names(struct koda_strv *env, const char *const *host, const char
 		const char *entry = host_entry(host, *names);
 
 		if (entry)
-			r = koda_strv_add(env, entry, err);
+			r = replace(env, entry, err);
 	}
 	return r;
 }
@@ -112,14 +165,37 @@ static int set_each(struct koda_strv *env, const char *const *names, const char 
 	return r;
 }
 
+/* Copies -jN out of MAKEFLAGS, which tells make, and programs that run it, how many jobs run at
+ * once. The rest may name descriptors of a make outside, which are closed inside. */
+static int add_jobs(struct koda_strv *env, const char *const *host, struct koda_error *err)
+{
+	const char *entry = host_entry(host, "MAKEFLAGS");
+	const char *word = entry ? strchr(entry, '=') + 1 : "";
+	char value[32];
+
+	for (word += strspn(word, " "); *word; word += strspn(word, " ")) {
+		size_t len = strcspn(word, " ");
+		size_t digits = strncmp(word, "-j", 2) == 0 ? strspn(word + 2, "0123456789") : 0;
+
+		if (digits && digits + 2 == len && len < sizeof(value)) {
+			memcpy(value, word, len);
+			value[len] = '\0';
+			return set(env, "MAKEFLAGS", value, err);
+		}
+		word += len;
+	}
+	return KODA_OK;
+}
+
+/* ALL_PROXY names the HTTP side of the proxy, too: httpx raises on socks5h://, and on socks5://
+ * where its extension for SOCKS is missing, even if another variable serves the request. */
 static int set_network(struct koda_strv *env, struct koda_error *err)
 {
-	int r = set_each(env, LIST("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"),
+	int r = set_each(env,
+			 LIST("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+			      "all_proxy"),
 			 "http://" PROXY_AT, err);
 
-	/* The "h" leaves name look-ups to the proxy: there is no resolver inside. */
-	if (r == KODA_OK)
-		r = set_each(env, LIST("ALL_PROXY", "all_proxy"), "socks5h://" PROXY_AT, err);
 	if (r == KODA_OK)
 		r = set_each(env, LIST("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1", err);
 	return r;
@@ -163,6 +239,19 @@ static int set_inside(struct koda_strv *env, const struct koda_env_request *requ
 	return r;
 }
 
+static int add_given(struct koda_strv *env, const char *const *given, struct koda_error *err)
+{
+	int r = KODA_OK;
+
+	for (; given && *given && r == KODA_OK; given++) {
+		if (**given == '=' || !strchr(*given, '='))
+			return koda_fail_at(err, KODA_E_INVALID, 0, "env",
+					    "\"%.60s\" is not NAME=VALUE", *given);
+		r = replace(env, *given, err);
+	}
+	return r;
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -182,10 +271,16 @@ int koda_env_build(const struct koda_env_request *given, char ***ret_env, struct
 		return koda_fail(err, KODA_E_INVALID, 0, "command and cwd are needed");
 	r = copy_names(&env, request->host, koda_env_base, err);
 	if (r == KODA_OK)
+		r = copy_names(&env, request->host, koda_env_common, err);
+	if (r == KODA_OK)
+		r = add_jobs(&env, request->host, err);
+	if (r == KODA_OK)
 		r = copy_names(&env, request->host,
 			       koda_env_extras(koda_env_tool_name(request->command)), err);
 	if (r == KODA_OK)
 		r = set_inside(&env, request, err);
+	if (r == KODA_OK)
+		r = add_given(&env, request->add, err);
 	if (r < 0)
 		return r;
 	qsort(env.items, env.len, sizeof(*env.items), by_text);

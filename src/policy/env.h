@@ -12,7 +12,8 @@ struct koda_env_tool {
 	const char *const *variables; /* NULL-terminated */
 };
 
-extern const char *const koda_env_base[]; /* NULL-terminated */
+extern const char *const koda_env_base[];   /* NULL-terminated */
+extern const char *const koda_env_common[]; /* NULL-terminated; what tools are told by */
 extern const struct koda_env_tool koda_env_tools[];
 extern const size_t koda_env_tool_count;
 

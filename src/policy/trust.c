@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "policy/developer_hosts.h"
 #include "policy/policy.h"
 
 #include <unistd.h>
@@ -59,28 +60,6 @@ static const struct mode modes[] = {
 			      10,
 			      16384,
 			      { 2048, 64 * GIB, 0, WALL_TIME_CEILING } },
-};
-
-/* Hosts of development: sources, and the package registries of common languages. Web ports, and
- * ssh where git is served. Each is spelt as a policy keeps it. */
-#define WEB(host) host ":443", host ":80"
-static const char *const developer_hosts[] = {
-	WEB("github.com"),
-	WEB("*.githubusercontent.com"),
-	WEB("api.github.com"),
-	WEB("codeload.github.com"),
-	WEB("*.npmjs.org"),
-	WEB("registry.npmjs.org"),
-	WEB("*.pypi.org"),
-	WEB("pypi.org"),
-	WEB("files.pythonhosted.org"),
-	WEB("crates.io"),
-	WEB("static.crates.io"),
-	WEB("index.crates.io"),
-	WEB("*.docker.io"),
-	WEB("registry-1.docker.io"),
-	WEB("auth.docker.io"),
-	"github.com:22",
 };
 
 /* An unknown value counts as the least trust. */
@@ -191,9 +170,9 @@ static int fill_network(struct koda_policy *policy, const struct mode *mode, str
 
 	if (!mode->network)
 		return koda_policy_add(policy, KODA_LIST_DENIED_DOMAINS, "*", 1, err);
-	for (size_t i = 0; i < KODA_ARRAY_LEN(developer_hosts) && r == KODA_OK; i++)
+	for (size_t i = 0; i < koda_developer_host_count && r == KODA_OK; i++)
 		r = koda_policy_add_canonical(policy, KODA_LIST_ALLOWED_DOMAINS,
-					      koda_span_of(developer_hosts[i]), err);
+					      koda_span_of(koda_developer_hosts[i]), err);
 	return r;
 }
 

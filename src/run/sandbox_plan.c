@@ -40,47 +40,6 @@ static int command_line(const struct koda_command_options *options, struct koda_
 	return r;
 }
 
-/* Returns where the variable that entry names is in env, or where it would be added. */
-static size_t find_variable(char *const *env, const char *entry, size_t name_len)
-{
-	size_t i = 0;
-
-	while (env[i] && (strncmp(env[i], entry, name_len) != 0 || env[i][name_len] != '='))
-		i++;
-	return i;
-}
-
-/* Adds the variables of a command's options to its environment. */
-static int add_env(const char *const *more, char ***env, struct koda_error *err)
-{
-	for (; more && *more; more++) {
-		const char *end = strchr(*more, '=');
-		koda_auto_free char *copy = strdup(*more);
-		size_t count = 0;
-		size_t at;
-
-		if (!copy)
-			return koda_fail_nomem(err);
-		if (!end || end == *more)
-			return koda_fail_at(err, KODA_E_INVALID, 0, "env",
-					    "\"%.60s\" is not NAME=VALUE", *more);
-		while ((*env)[count])
-			count++;
-		at = find_variable(*env, *more, (size_t)(end - *more));
-		if (at == count) {
-			char **grown = realloc(*env, (count + 2) * sizeof(**env));
-
-			if (!grown)
-				return koda_fail_nomem(err);
-			grown[count] = grown[count + 1] = NULL;
-			*env = grown;
-		}
-		free((*env)[at]);
-		(*env)[at] = KODA_TAKE(copy);
-	}
-	return KODA_OK;
-}
-
 int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_command_options *options,
 			   struct koda_plan *plan, struct koda_error *err)
 {
@@ -101,6 +60,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		.network = koda_sandbox_has_network(sandbox),
 		.ca_bundle = koda_policy_ca_bundle(sandbox->policy).ptr != NULL,
 		.no_sandbox = !sandbox->backend->is_sandbox,
+		.add = options->env,
 	};
 	struct koda_terminal_state terminal;
 	struct koda_passed_fds passed = { .count = 0 };
@@ -123,8 +83,6 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	env_request.scratch = scratch;
 	if (r == KODA_OK)
 		r = koda_env_build(&env_request, &env, err);
-	if (r == KODA_OK)
-		r = add_env(options->env, &env, err);
 	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
 		r = koda_ca_bundle_make(sandbox->policy, &trusted, err);
 	if (r == KODA_OK) {

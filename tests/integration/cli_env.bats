@@ -92,7 +92,7 @@ has_no() {
 	has_no CARGO_HOME RUSTUP_HOME
 	environment -c 'rm -rf x'
 	has_no CARGO_HOME GIT_AUTHOR_NAME NODE_ENV PYTHONPATH KUBECONFIG DOCKER_HOST CLOUDSDK_CONFIG \
-		AWS_PROFILE MAKEFLAGS
+		AWS_PROFILE
 }
 
 @test "the first word is found as documented" {
@@ -136,6 +136,73 @@ has_no() {
 	has MAKEFLAGS=-j2
 }
 
+@test "settings of common tools pass, and of MAKEFLAGS only the number of jobs" {
+	export TZ=Europe/Berlin NO_COLOR=1 CI=true EDITOR=vi CC=clang CFLAGS='-O1 -g'
+	for flags in ' -j12 --jobserver-auth=3,4 -- X=poison' '-j12' 'w -j12'; do
+		MAKEFLAGS=$flags environment -c ls
+		has MAKEFLAGS=-j12
+	done
+	has TZ=Europe/Berlin
+	has NO_COLOR=1
+	has CI=true
+	has EDITOR=vi
+	has CC=clang
+	has 'CFLAGS=-O1 -g'
+	for flags in '' -j '-j 4' -j4x -k 'j4' "-j$(printf '9%.0s' {1..40})"; do
+		MAKEFLAGS=$flags environment -c ls
+		has_no MAKEFLAGS
+	done
+}
+
+@test "--env hands a variable through by name, and names none of the caller's others" {
+	export MY_SETTING='a b=c'
+	environment --env MY_SETTING --env OTHER=x=y --env EMPTY= --env NO_SUCH_VARIABLE -c ls
+	has 'MY_SETTING=a b=c'
+	has OTHER=x=y
+	has EMPTY=
+	has_no NO_SUCH_VARIABLE
+	# The last one counts, also over what the sandbox sets.
+	environment --env OTHER=1 --env OTHER=2 --env TMPDIR=/elsewhere -c ls
+	has OTHER=2
+	has TMPDIR=/elsewhere
+	cut -d = -f 1 "$BATS_TEST_TMPDIR/out" | LC_ALL=C sort -uc
+	koda env --env =x -c ls
+	refuses '--env needs NAME or NAME=VALUE'
+	koda env --env-secret '' -c ls
+	refuses '--env-secret needs NAME or NAME=VALUE'
+}
+
+@test "--env refuses what looks like a credential, --env-secret hands it through" {
+	for name in GITHUB_TOKEN NPM_AUTH DB_PASS PGPASSWORD MYSQL_PWD my_api_key apikey AWS_SECRET_ACCESS_KEY \
+		SSH_AUTH_SOCK SENTRY_DSN X_CREDENTIALS; do
+		koda env --env "$name=poison" -c ls
+		refuses "$name looks like a credential" "--env-secret $name"
+		[[ $stderr != *poison* ]]
+		koda env --env-secret "$name=value" -c ls
+		succeeds
+		has "$name=value"
+	done
+	koda env --env DATABASE_URL=postgres://ada:poison@db/x -c ls
+	refuses 'DATABASE_URL looks like a credential'
+	export DATABASE_URL=postgres://ada:poison@db/x
+	koda env --env DATABASE_URL -c ls
+	refuses 'DATABASE_URL looks like a credential'
+	koda env --env-secret DATABASE_URL -c ls
+	succeeds
+	has "DATABASE_URL=$DATABASE_URL"
+	for name in AUTHOR KEYBOARD MONKEY COMPASS OLDPWD PATH DATABASE_URL2=postgres://db:5432/x@y; do
+		environment --env "$name" -c ls
+	done
+}
+
+@test "run gives the variables to the command" {
+	# shellcheck disable=SC2016 # the shell inside expands it
+	MY_OWN=word koda run --env MY_OWN --env-secret GITHUB_TOKEN=value \
+		-c 'echo "$MY_OWN $GITHUB_TOKEN ${GH_TOKEN-none}"'
+	succeeds
+	[[ $stdout == 'word value none' ]]
+}
+
 @test "the sandbox describes itself" {
 	environment -c ls
 	has KODA_SANDBOX=1
@@ -154,11 +221,8 @@ has_no() {
 
 @test "with network the proxy inside is announced, the caller's is not" {
 	environment --trust auto -c ls
-	for name in HTTP_PROXY HTTPS_PROXY http_proxy https_proxy; do
+	for name in HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy; do
 		has "$name=http://127.0.0.1:3128"
-	done
-	for name in ALL_PROXY all_proxy; do
-		has "$name=socks5h://127.0.0.1:3128"
 	done
 	for name in NO_PROXY no_proxy; do
 		has "$name=localhost,127.0.0.1,::1"

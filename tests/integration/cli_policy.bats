@@ -684,3 +684,15 @@ noted() {
 		refuses "$target"
 	done
 }
+
+@test "the documentation lists each developer host with its ports" {
+	koda policy show --trust auto
+	succeeds
+	python3 - "$BATS_TEST_TMPDIR/out" "$BATS_TEST_DIRNAME/../../doc/developer-hosts.md" <<-'EOF'
+		import json, re, sys
+		policy = set(json.load(open(sys.argv[1]))["net"]["allowed_domains"])
+		listed = {f"{host}:{port}" for host, ports in re.findall(r"^\| `(\S+)` \| ([0-9, ]+) \|", open(sys.argv[2]).read(), re.M)
+		          for port in ports.split(", ")}
+		assert listed and listed == policy, listed ^ policy
+	EOF
+}

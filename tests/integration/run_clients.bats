@@ -135,15 +135,11 @@ except httpx.ProxyError as error:
 	if [[ ! $python ]]; then
 		lacks httpx
 	fi
-	# Without the extension for SOCKS it does not even start where ALL_PROXY names that.
-	gets 'hello from the origin' sh -c 'unset ALL_PROXY all_proxy; exec "$@"' sh \
-		"$python" -c "$text" "http://listed.test:$http/hello"
-	gets 'hello from the origin' sh -c 'unset ALL_PROXY all_proxy; exec "$@"' sh \
-		"$python" -c "$text" "https://listed.test:$https/hello"
-	is_told 'not_listed' sh -c 'unset ALL_PROXY all_proxy; exec "$@"' sh \
-		"$python" -c "$text" "http://other.test:$http/hello"
-	is_told '403 Forbidden' sh -c 'unset ALL_PROXY all_proxy; exec "$@"' sh \
-		"$python" -c "$text" "https://other.test:$https/hello"
+	# It does not even start where ALL_PROXY has a scheme that it does not know.
+	gets 'hello from the origin' "$python" -c "$text" "http://listed.test:$http/hello"
+	gets 'hello from the origin' "$python" -c "$text" "https://listed.test:$https/hello"
+	is_told 'not_listed' "$python" -c "$text" "http://other.test:$http/hello"
+	is_told '403 Forbidden' "$python" -c "$text" "https://other.test:$https/hello"
 }
 
 @test "Go: net/http" {

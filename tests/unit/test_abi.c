@@ -271,7 +271,7 @@ static void frozen_layouts(void **state)
 		SIZE(koda_finding, 24),
 		SIZE(koda_findings, (size_t)24 * 64),
 		SIZE(koda_place, 112),
-		SIZE(koda_env_request, 48),
+		SIZE(koda_env_request, 56),
 		SIZE(koda_backend_state, 1912),
 		SIZE(koda_diagnosis, 15384),
 		AT(koda_sandbox_options, trust, 8),

@@ -55,6 +55,7 @@ static void without_network(void **state)
 	(void)state;
 	assert_string_equal(joined(build(&request)), "HOME=/home/u\n"
 						     "KODA_SANDBOX=1\n"
+						     "MAKEFLAGS=-j2\n"
 						     "PATH=/bin\n"
 						     "PWD=/p/src\n"
 						     "TERM=xterm\n"
@@ -69,7 +70,7 @@ static void with_network(void **state)
 	};
 
 	(void)state;
-	assert_string_equal(joined(build(&request)), "ALL_PROXY=socks5h://127.0.0.1:3128\n"
+	assert_string_equal(joined(build(&request)), "ALL_PROXY=http://127.0.0.1:3128\n"
 						     "HOME=/home/u\n"
 						     "HTTPS_PROXY=http://127.0.0.1:3128\n"
 						     "HTTP_PROXY=http://127.0.0.1:3128\n"
@@ -81,7 +82,7 @@ static void with_network(void **state)
 						     "TERM=xterm\n"
 						     "TMP=/tmp\n"
 						     "TMPDIR=/tmp\n"
-						     "all_proxy=socks5h://127.0.0.1:3128\n"
+						     "all_proxy=http://127.0.0.1:3128\n"
 						     "http_proxy=http://127.0.0.1:3128\n"
 						     "https_proxy=http://127.0.0.1:3128\n"
 						     "no_proxy=localhost,127.0.0.1,::1\n");
@@ -202,6 +203,8 @@ static size_t list_all(char entries[static 100][64], const char *host[static 101
 
 	for (const char *const *name = koda_env_base; *name; name++)
 		(void)snprintf(entries[count++], 64, "%s=value", *name);
+	for (const char *const *name = koda_env_common; *name; name++)
+		(void)snprintf(entries[count++], 64, "%s=value", *name);
 	for (size_t i = 0; i < koda_env_tool_count; i++)
 		for (const char *const *name = koda_env_tools[i].variables; *name; name++)
 			(void)snprintf(entries[count++], 64, "%s=value", *name);
@@ -249,6 +252,7 @@ static void every_listed_name_passes_once_and_sorted(void **state)
 			for (char **entry = env; *entry; entry++) {
 				size_t name = strcspn(*entry, "=") + 1;
 				bool listed = is_listed(koda_env_base, *entry) ||
+					      is_listed(koda_env_common, *entry) ||
 					      is_listed(extras, *entry);
 
 				KODA_EXPECT(*entry,
@@ -259,7 +263,8 @@ static void every_listed_name_passes_once_and_sorted(void **state)
 				KODA_EXPECT(*entry, strcmp(entry[-1], *entry) < 0);
 				KODA_EXPECT(*entry, strncmp(entry[-1], *entry, name) != 0);
 			}
-			assert_int_equal(passed, length(koda_env_base) + length(extras));
+			assert_int_equal(passed, length(koda_env_base) + length(koda_env_common) +
+							 length(extras));
 			koda_env_free(env);
 		}
 	}
@@ -280,10 +285,74 @@ static void command_and_cwd_are_needed(void **state)
 	koda_env_free(NULL);
 }
 
+static void given_variables_replace_others(void **state)
+{
+	static const char *const given[] = { "PATH=/given", "NEW=1", "NEW=2", "PWD=/elsewhere",
+					     NULL };
+	static const char *const bad[][2] = { { "NEW", NULL }, { "=x", NULL }, { "", NULL } };
+	static const char *const host[] = { "PATH=/bin", NULL };
+	struct koda_env_request request = {
+		.size = sizeof(request), .host = host, .command = "ls", .cwd = "/p", .add = given
+	};
+	struct koda_error err = { 0 };
+	char **env = NULL;
+
+	(void)state;
+	assert_string_equal(joined(build(&request)), "KODA_SANDBOX=1\n"
+						     "NEW=2\n"
+						     "PATH=/given\n"
+						     "PWD=/elsewhere\n"
+						     "TMPDIR=/tmp\n");
+	KODA_EACH(entry, bad) {
+		request.add = *entry;
+		KODA_ASSERT_FAILS(KODA_E_INVALID, koda_env_build(&request, &env, &err), err);
+	}
+	assert_null(env);
+}
+
+static void names_of_credentials_are_recognised(void **state)
+{
+	static const struct {
+		const char *variable;
+		bool secret;
+	} rows[] = {
+		{ "GITHUB_TOKEN", true },
+		{ "GITHUBTOKEN", true },
+		{ "token", true },
+		{ "API_KEY=x", true },
+		{ "KEY", true },
+		{ "KEYBOARD", false },
+		{ "MONKEY_ISLAND", false },
+		{ "GIT_AUTHOR_NAME", false },
+		{ "NPM_AUTH", true },
+		{ "PWD", false },
+		{ "OLDPWD", false },
+		{ "MYSQL_PWD", true },
+		{ "PATH", false },
+		{ "GH_PAT", true },
+		{ "SENTRY_DSN", true },
+		{ "", false },
+		{ "=x", false },
+		{ "_", false },
+		{ "X=KEY", false },
+		{ "X=https://user:password@host/", true },
+		{ "X=https://user@host:80/", false },
+		{ "X=https://host:80/a@b:c", false },
+		{ "X=a://b:c?d@e", false },
+		{ "X=://", false },
+	};
+
+	(void)state;
+	KODA_EACH(row, rows)
+		KODA_EXPECT(row->variable, koda_env_looks_secret(row->variable) == row->secret);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_network),
+		cmocka_unit_test(given_variables_replace_others),
+		cmocka_unit_test(names_of_credentials_are_recognised),
 		cmocka_unit_test(with_network),
 		cmocka_unit_test(ca_variables_come_only_with_interception),
 		cmocka_unit_test(an_empty_host_gives_what_the_sandbox_sets),
