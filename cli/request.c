@@ -203,7 +203,8 @@ int cli_request_read(const struct cli_call *call, struct cli_request *request,
 		r = settle_terminal(call, request, err);
 	if (r < 0)
 		return r;
-	request->argv = (const char *const *)call->argv + optind;
+	if (!request->shell)
+		request->argv = (const char *const *)call->argv + optind;
 	if (request->purpose == CLI_TO_SHELL)
 		choose_shell(call, request);
 	return 1;

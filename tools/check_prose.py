@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The language of documents and comments: one word a concept, short lines, sentences with subjects.
 
-  width     no line of a Markdown document is longer than WIDTH characters.
+  width     no line of a Markdown document is longer than WIDTH characters, and none of a manual page
+            but in literal blocks, which show what a program prints.
   links     a relative link of a Markdown document leads to a file, and its #anchor to a heading.
   paths     a `path` of the tree that a Markdown document names exists.
   words     no document, manual page or identifier of the product uses a word that the glossary
@@ -112,8 +113,8 @@ def check_paths(path, text):
                 yield f"{path}:{number}: {target}: there is no such file"
 
 
-def check_width(path, text):
-    for number, line in enumerate(text.splitlines(), 1):
+def check_width(path, text, lines=None):
+    for number, line in lines or enumerate(text.splitlines(), 1):
         if len(line) > WIDTH:
             yield f"{path}:{number}: {len(line)} characters, more than {WIDTH}"
 
@@ -145,7 +146,9 @@ def main():
         for check in (check_width, check_links, check_paths, check_words):
             problems += check(path, text)
     for path in sources.files(".scd", folders=("doc",)):
-        problems += check_words(path, sources.read(path))
+        text = sources.read(path)
+        problems += check_words(path, text)
+        problems += check_width(path, text, prose(text))
     for path in sources.files(".c", ".h", folders=PRODUCT):
         text = sources.read(path)
         problems += check_identifiers(path, text)

@@ -88,7 +88,7 @@ struct koda_descriptor {
 struct koda_command_options {
 	size_t size;             /* sizeof(struct koda_command_options) */
 	const char *shell;       /* text for sh -c; or NULL, and then */
-	const char *const *argv; /* a program (looked up in PATH) with its arguments */
+	const char *const *argv; /* a program (looked up in PATH) with its arguments; else NULL */
 	const char *cwd;         /* NULL: the project root; else a directory, relative to it or
 				  * absolute, and not "" (INVALID) */
 	struct koda_stream in;   /* zero: KODA_STREAM_NULL */
@@ -133,7 +133,7 @@ struct koda_outcome {
 	enum koda_end end;
 	int code;      /* for KODA_END_EXITED */
 	int signal;    /* for KODA_END_SIGNAL */
-	bool by_host;  /* the signal was the SIGKILL of koda_command_kill */
+	bool by_host;  /* the signal was the SIGKILL of koda_command_kill or koda_command_signal */
 	int sys_errno; /* for KODA_END_EXEC; ELIBACC: the program's interpreter or loader is missing
 			*/
 	unsigned int limits;     /* bit n: the limit n of enum koda_limit was reached */

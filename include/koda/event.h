@@ -143,7 +143,7 @@ struct koda_event_exit {
 	enum koda_end end;
 	double wall_ms;
 	const char *message; /* why nothing ran; NULL if the command ran */
-	bool by_host;        /* the signal was the SIGKILL of koda_command_kill */
+	bool by_host;        /* the signal was the host's SIGKILL: koda_command_kill */
 };
 
 struct koda_event {

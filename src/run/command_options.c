@@ -15,6 +15,8 @@ int koda_command_options_check(const struct koda_command_options *options, struc
 {
 	int r = koda_streams_check(options, err);
 
+	if (r == KODA_OK && options->shell && options->argv)
+		r = koda_fail_at(err, KODA_E_INVALID, 0, "argv", "excludes shell");
 	if (r == KODA_OK && options->id && strlen(options->id) > KODA_COMMAND_ID_MAX)
 		r = koda_fail_at(err, KODA_E_INVALID, 0, "id", "is longer than %d bytes",
 				 KODA_COMMAND_ID_MAX);

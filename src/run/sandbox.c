@@ -61,13 +61,18 @@ static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err
 {
 	struct stat st;
 
-	if (stat(sandbox->site.root, &st) < 0)
-		return koda_fail_at(err, KODA_E_SYS, errno, sandbox->site.root,
-				    "the project root cannot be used");
-	if (!S_ISDIR(st.st_mode))
-		return koda_fail_at(err, KODA_E_INVALID, 0, sandbox->site.root,
-				    "the project root is not a directory");
-	return KODA_OK;
+	int r = KODA_OK;
+
+	if (stat(sandbox->site.root, &st) < 0) {
+		r = koda_fail_at(err, KODA_E_SYS, errno, sandbox->site.root,
+				 "the project root cannot be used");
+		koda_remedy_add_for(err, KODA_FAILURE_ROOT);
+	} else if (!S_ISDIR(st.st_mode)) {
+		r = koda_fail_at(err, KODA_E_INVALID, 0, sandbox->site.root,
+				 "the project root is not a directory");
+		koda_remedy_add_for(err, KODA_FAILURE_ROOT_KIND);
+	}
+	return r;
 }
 
 static int choose_backend(struct koda_sandbox *sandbox, const struct koda_sandbox_options *options,

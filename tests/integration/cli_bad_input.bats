@@ -326,7 +326,7 @@ bad_text() {
 	for command in 'policy show' 'run true'; do
 		# shellcheck disable=SC2086 # words
 		koda $command
-		refuses 'cannot tell the working directory' 'go to a directory that is there, or name another project root'
+		refuses 'cannot tell the working directory' 'change to a directory that exists, or name another project root'
 	done
 	koda policy check --root "$project" read x
 	refuses

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Hosts with habits of their own: they ignore SIGCHLD, wait for any child, or run out of
- * descriptors. */
+/* Hosts with habits of their own: they ignore SIGCHLD, wait for any child, close descriptors, or
+ * run out of them. */
 #include "koda_test.h"
 
 #include "../lib/child.h"
 #include "../lib/commands.h"
+#include "base/fd.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 /* More than an open sandbox and a command need. */
@@ -60,6 +62,110 @@ static void it_waits_for_any_child(void **state)
 		expect_a_run(*state);
 	atomic_store(&done, true);
 	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* What the library opens then gets the numbers 0 to 2, which a command's own streams have. */
+static void it_has_closed_its_standard_streams(void **state)
+{
+	koda_auto_fd int file = -1;
+	int before[3];
+	char got[16] = "";
+
+	(void)fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		before[i] = fcntl(i, F_DUPFD_CLOEXEC, 100);
+		(void)close(i);
+	}
+	expect_a_run(*state);
+	{
+		struct koda_sandbox *sandbox = koda_test_open(*state, NULL, NULL);
+		const struct koda_stream closed = { .kind = KODA_STREAM_INHERIT };
+		/* Which of its descriptors the library has given to the caller is 0 by now. */
+		int own = open(koda_in(*state, "own"), O_RDWR | O_CREAT, 0644);
+
+		koda_command_free(koda_test_run(
+			sandbox, &KODA_SHELL_TO(KODA_TO_FD(own), "read x; echo out; exit 3"), 3));
+		(void)close(own);
+		koda_sandbox_close(sandbox);
+		sandbox = koda_test_open(*state, NULL, NULL);
+		for (int i = 0; i < 3; i++)
+			(void)close(i);
+		KODA_TEST_REFUSED(sandbox, &KODA_SHELL_TO(closed, "true"), KODA_E_SYS, "out");
+		koda_sandbox_close(sandbox);
+	}
+	for (int i = 0; i < 3; i++) {
+		if (before[i] >= 0) {
+			(void)dup2(before[i], i);
+			(void)close(before[i]);
+		}
+	}
+	file = open(koda_in(*state, "own"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(read(file, got, sizeof(got) - 1), 4);
+	assert_string_equal(got, "out\n");
+}
+
+/* Closes all descriptors while a command runs, as a daemon does, also those of the library. The
+ * wait fails at once. Returns what went wrong. */
+static const char *close_all_and_wait(const char *root, int writer)
+{
+	struct koda_told told = { 0 };
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = root,
+						      .host_env = koda_test_env,
+						      .on_event = koda_tell,
+						      .event_ctx = &told };
+	const struct koda_descriptor pass = { .host_fd = writer, .child_fd = 5 };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_command *command = NULL;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
+	struct koda_error err = { 0 };
+
+	if (koda_sandbox_open(&options, &sandbox, &err) < 0 ||
+	    koda_sandbox_start(sandbox,
+			       &KODA_SHELL("touch began; exec sleep 600", .descriptors = &pass,
+					   .descriptor_count = 1),
+			       &command, &err) < 0)
+		return "the command did not start";
+	while (access(koda_in(root, "began"), F_OK) < 0)
+		(void)usleep(1000);
+	if (close_range(3, ~0U, 0) < 0)
+		return "close_range";
+	if (koda_command_wait(command, &outcome, &err) >= 0 || !err.message[0])
+		return "the wait did not fail";
+	koda_command_free(command);
+	koda_sandbox_close(sandbox);
+	return told.starts == 1 && told.exits == 1 ? NULL : "not one start and one exit";
+}
+
+/* The command ends, as its lifeline is closed, and the guardian has cleaned up when it ends. */
+static void it_closes_all_descriptors(void **state)
+{
+	koda_auto_fd int reader = -1;
+	koda_auto_fd int writer = -1;
+	struct koda_error err = { 0 };
+	int status = -1;
+	char byte;
+	pid_t pid;
+
+	KODA_ASSERT_OK(koda_fd_pipe(&reader, &writer, &err), err);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const char *wrong = close_all_and_wait(*state, writer);
+
+		if (wrong)
+			(void)fprintf(stderr, "# %s\n", wrong);
+		_exit(wrong != NULL);
+	}
+	koda_fd_close(&writer);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+	assert_int_equal(read(reader, &byte, 1), 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 /* Opens, runs and steps with as many descriptors as the limit allows. True if all went well; else
@@ -129,6 +235,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KODA_SCRATCH_TEST(it_ignores_sigchld),
 		KODA_SCRATCH_TEST(it_waits_for_any_child),
+		KODA_SCRATCH_TEST(it_has_closed_its_standard_streams),
+		KODA_SCRATCH_TEST(it_closes_all_descriptors),
 		KODA_SCRATCH_TEST(it_runs_out_of_descriptors),
 	};
 

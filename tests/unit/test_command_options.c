@@ -98,6 +98,14 @@ static void bad_options_are_refused_with_an_event(void **state)
 			  KODA_E_INVALID, "cwd");
 	assert_int_equal(told.exits, ++exits);
 	assert_non_null(strstr(told.message, "cwd: "));
+	/* Which of the two is meant? */
+	KODA_TEST_REFUSED(sandbox, &KODA_SHELL("true", .argv = words, .id = "mine", .user = &told),
+			  KODA_E_INVALID, "argv");
+	assert_int_equal(told.exits, ++exits);
+	KODA_TEST_REFUSED(sandbox, &KODA_SHELL(NULL, .id = "mine", .user = &told), KODA_E_INVALID,
+			  "");
+	assert_int_equal(told.exits, ++exits);
+	assert_string_equal(told.message, "no command");
 	assert_int_equal(told.strange + told.starts, 0);
 	memset(long_id, 'i', sizeof(long_id));
 	long_id[sizeof(long_id) - 1] = '\0';

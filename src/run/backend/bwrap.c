@@ -17,6 +17,7 @@
 #include "run/backend/backend.h"
 #include "run/backend/findings.h"
 #include "run/project/fs_view.h"
+#include "run/project/remedy.h"
 #include "wire/bwrap.h"
 #include "wire/report.h"
 
@@ -96,6 +97,17 @@ static int seal_start(int *ret_fd, struct koda_error *err)
 	return r < 0 ? r : koda_fd_sealed("koda-start", args.ptr, args.len, ret_fd, err);
 }
 
+static int fail_without_bubblewrap(enum koda_bubblewrap found, struct koda_error *err)
+{
+	bool missing = found == KODA_BUBBLEWRAP_MISSING;
+	int r = koda_fail(err, KODA_E_UNSUPPORTED, 0, "%s",
+			  missing ? "bubblewrap is not installed"
+				  : "bubblewrap is not root's alone");
+
+	koda_remedy_add_for(err, missing ? KODA_FAILURE_BWRAP_MISSING : KODA_FAILURE_BWRAP_FOREIGN);
+	return r;
+}
+
 static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 {
 	static char name[] = LAUNCHER;
@@ -108,10 +120,7 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	enum koda_bubblewrap found;
 	koda_auto_fd int program = koda_machine_open_bubblewrap(&found);
 	koda_auto_fd int start = -1;
-	int r = program < 0 ? koda_fail(err, KODA_E_UNSUPPORTED, 0,
-					found == KODA_BUBBLEWRAP_MISSING
-						? "bubblewrap is not installed"
-						: "bubblewrap is not root's alone")
+	int r = program < 0 ? fail_without_bubblewrap(found, err)
 			    : koda_fd_memory("koda-plan", &launcher->plan_fd, err);
 
 	if (r == KODA_OK)
@@ -131,8 +140,8 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 			{ launcher->args_fd, KODA_BWRAP_ARGS_FD },
 		};
 
-		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" LAUNCHER, argv, envp, give,
-				    KODA_ARRAY_LEN(give), err);
+		r = koda_launcher_spawn(launcher, KODA_HELPER_DIR "/" LAUNCHER, argv, envp, give,
+					KODA_ARRAY_LEN(give), err);
 	}
 	koda_channels_close_theirs(&launcher->channels);
 	return r;

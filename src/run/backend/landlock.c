@@ -153,8 +153,8 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	give[5] = (struct koda_fdmap){ channels->life[1], KODA_STAGE2_LIFE_FD };
 	give[6] = (struct koda_fdmap){ filters, KODA_STAGE2_FILTERS_FD };
 	if (r == KODA_OK)
-		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" LAUNCHER, argv, none, give,
-				    KODA_ARRAY_LEN(give), err);
+		r = koda_launcher_spawn(launcher, KODA_HELPER_DIR "/" LAUNCHER, argv, none, give,
+					KODA_ARRAY_LEN(give), err);
 	koda_channels_close_theirs(&launcher->channels);
 	return r;
 }

@@ -26,6 +26,17 @@ int koda_launcher_prepare(struct koda_launcher *launcher, const struct koda_back
 	return r;
 }
 
+int koda_launcher_spawn(struct koda_launcher *launcher, const char *path, char *const argv[],
+			char *const envp[], const struct koda_fdmap *give, size_t count,
+			struct koda_error *err)
+{
+	int r = koda_proc_spawn(&launcher->proc, path, argv, envp, give, count, err);
+
+	if (r < 0)
+		koda_remedy_add_for(err, KODA_FAILURE_START);
+	return r;
+}
+
 int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 			 struct koda_error *err)
 {

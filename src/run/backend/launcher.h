@@ -33,7 +33,12 @@ struct koda_launcher {
  * SYS, LIMIT, UNSUPPORTED; then launcher is cleared. */
 KODA_CHECK int koda_launcher_prepare(struct koda_launcher *launcher,
 				     const struct koda_backend *backend, struct koda_error *err);
-/* Gives the plan to the launcher. Fails: SYS, LIMIT, NOMEM; then nothing runs. */
+/* Starts the program of a launcher: koda_proc_spawn, with a remedy in the error. For backends. */
+KODA_CHECK int koda_launcher_spawn(struct koda_launcher *launcher, const char *path,
+				   char *const argv[], char *const envp[],
+				   const struct koda_fdmap *give, size_t count,
+				   struct koda_error *err);
+/* Passes the plan to the launcher. Fails: SYS, LIMIT, NOMEM; then nothing runs. */
 KODA_CHECK int koda_launcher_launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 				    struct koda_error *err);
 /* Seals the plan into plan_fd and sends KODA_LIFE_PLAN. For backends whose launcher reads a plan.

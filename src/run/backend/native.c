@@ -77,8 +77,8 @@ static int prepare(struct koda_launcher *launcher, struct koda_error *err)
 	};
 
 	if (r == KODA_OK)
-		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" LAUNCHER, argv, envp, give,
-				    KODA_ARRAY_LEN(give), err);
+		r = koda_launcher_spawn(launcher, KODA_HELPER_DIR "/" LAUNCHER, argv, envp, give,
+					KODA_ARRAY_LEN(give), err);
 	koda_channels_close_theirs(&launcher->channels);
 	return r;
 }

@@ -116,9 +116,9 @@ static int launch(struct koda_launcher *launcher, const struct koda_plan *plan,
 	int r = read_plan(plan, &argv, &env, err);
 
 	if (r == KODA_OK)
-		r = koda_proc_spawn(&launcher->proc, KODA_HELPER_DIR "/" HELPER, argv.items,
-				    env.items ? env.items : nothing, give, KODA_ARRAY_LEN(give),
-				    err);
+		r = koda_launcher_spawn(launcher, KODA_HELPER_DIR "/" HELPER, argv.items,
+					env.items ? env.items : nothing, give, KODA_ARRAY_LEN(give),
+					err);
 	koda_channels_close_theirs(&launcher->channels);
 	return r;
 }

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "run/project/policy_links.h"
+#include "run/project/remedy.h"
 #include "run/project/site.h"
 
 #include <errno.h>
@@ -30,8 +31,12 @@ int koda_git_pointer_fail(const char *file, const struct koda_error *inner, stru
 				    "on the way is closed, or changes; open that (chmod u+rwx), or "
 				    "remove the pointer");
 	/* The file is open with O_PATH, so ENOENT means that /proc/self/fd is missing. */
-	if (inner->sys_errno == ENOENT)
-		return koda_fail_at(err, KODA_E_SYS, 0, file, "cannot be read without /proc");
+	if (inner->sys_errno == ENOENT) {
+		int r = koda_fail_at(err, KODA_E_SYS, 0, file, "cannot be read without /proc");
+
+		koda_remedy_add_for(err, KODA_FAILURE_NO_PROC);
+		return r;
+	}
 	return koda_fail_at(err, inner->code, inner->sys_errno, file, "cannot be read for git");
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* T-17. /proc/net/unix has the path that each socket was bound to. It proves nothing: it may be
- * relative to an unknown directory, and the socket may have been moved or linked since.
- * NETLINK_SOCK_DIAG has the inode as well, so every path can be checked, and a socket that is not
- * there can be searched for. */
+ * relative to an unknown directory, and the socket may have been moved or linked since. With the
+ * inode, which NETLINK_SOCK_DIAG has too, paths are checked, and moved sockets searched for. */
 #include "run/project/host_sockets.h"
 
 #include "base/ascii.h"
@@ -11,6 +10,7 @@
 #include "base/path.h"
 #include "base/set.h"
 #include "run/project/inode_search.h"
+#include "run/project/remedy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -176,16 +176,14 @@ static int read_table(struct finder *f)
 	koda_auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
 	int r = KODA_OK;
 
-	/* A socket that is not known cannot be hidden. */
-	if (fd < 0)
-		return koda_fail_at(f->err, KODA_E_SYS, errno, "/proc/net/unix",
-				    "the host's sockets cannot be hidden");
-	r = koda_fd_read_all(fd, &text, f->err);
-	if (r < 0)
+	if (fd >= 0 && (r = koda_fd_read_all(fd, &text, f->err)) < 0)
 		return r;
-	if (!text.ptr) /* there is always a header line */
-		return koda_fail_at(f->err, KODA_E_SYS, 0, "/proc/net/unix",
-				    "the host's sockets cannot be hidden");
+	/* A socket that is not known cannot be hidden. There is always a header line. */
+	if (!text.ptr) {
+		r = koda_fail_at(f->err, KODA_E_SYS, fd < 0 ? errno : 0, "/proc/net/unix",
+				 "the host's sockets cannot be hidden");
+		koda_remedy_add_for(f->err, KODA_FAILURE_SOCKET_TABLE);
+	}
 	/* A relative path does not even tell where the socket was bound. */
 	f->blind = true;
 	for (char *rest = text.ptr, *line; (line = strsep(&rest, "\n")) && r == KODA_OK;) {
@@ -393,6 +391,8 @@ int koda_host_sockets_find(const char *root, const struct koda_host_sockets_boun
 		r = koda_strv_add_span(paths, koda_set_get(&f.paths, i), err);
 	if (r == KODA_OK)
 		*ret_unsure = f.unsure;
+	if (r == KODA_E_LIMIT)
+		koda_remedy_add_for(err, KODA_FAILURE_SOCKET_LIST);
 	koda_set_clear(&f.bound);
 	koda_set_clear(&f.wanted);
 	koda_set_clear(&f.paths);

@@ -14,7 +14,9 @@
 #define USERNS_NESTED                                                                              \
 	"a user namespace within one is forbidden; allow it (AppArmor, the container's seccomp "   \
 	"profile)"
-#define KERNEL_OLD "this needs Linux 5.19 or newer, and no filter that hides its calls"
+#define KERNEL_OLD                                                                                 \
+	"this needs Linux 5.19 or newer, or a filter hides its calls, as another sandbox does: "   \
+	"start it outside"
 
 /* Remedies for steps of the launcher. The first row that fits counts; errno 0: any. */
 static const struct {
@@ -96,30 +98,25 @@ static const struct {
 	  "or raise the limit of open files (ulimit -n)" },
 };
 
-/* Remedies for failures of the runner, by the beginning of their message. */
+/* Remedies for failures of the runner. The first row that fits counts; errno 0: any. */
 static const struct {
-	const char *message;
+	enum koda_failure failure;
 	int sys_errno;
 	const char *remedy;
-} for_messages[] = {
-	{ "bubblewrap is not installed", 0, "install the package bubblewrap" },
-	{ "bubblewrap is not root's alone", 0, "install the package bubblewrap again" },
-	{ "cannot tell the working directory", 0,
-	  "go to a directory that is there, or name another project root" },
-	{ "the project root cannot be used", ENOENT, "make it first, or name another" },
-	{ "the project root cannot be used", 0, "name another" },
-	{ "the project root is not a directory", 0, "name the directory that it is in" },
-	{ "the list of sockets", 0, "end programs that have very many Unix sockets" },
-	{ "the host's sockets cannot be hidden", 0, "mount /proc, readable" },
-	{ "cannot be read without /proc", 0, "mount /proc" },
-	{ "cannot look at what is to be protected", ENOSYS,
-	  "this needs Linux 5.19 or newer, or a filter hides openat2, as another sandbox does: "
-	  "start it outside" },
-	{ "cannot start", ENOENT, "install koda-sandbox again: the launcher is missing" },
-	{ "cannot start", EACCES, "install koda-sandbox again: the launcher cannot be executed" },
-	{ "cannot start", EPERM, "no filter may forbid starting processes" },
-	{ "cannot look", ENAMETOOLONG,
-	  "directories are nested deeper than a path can tell; remove the deepest" },
+} for_failures[] = {
+	{ KODA_FAILURE_BWRAP_MISSING, 0, "install the package bubblewrap" },
+	{ KODA_FAILURE_BWRAP_FOREIGN, 0, "install the package bubblewrap again" },
+	{ KODA_FAILURE_CWD, 0, "change to a directory that exists, or name another project root" },
+	{ KODA_FAILURE_ROOT, ENOENT, "make it first, or name another" },
+	{ KODA_FAILURE_ROOT, 0, "name another" },
+	{ KODA_FAILURE_ROOT_KIND, 0, "name the directory that it is in" },
+	{ KODA_FAILURE_SOCKET_LIST, 0, "end programs that have very many Unix sockets" },
+	{ KODA_FAILURE_SOCKET_TABLE, 0, "mount /proc, readable" },
+	{ KODA_FAILURE_NO_PROC, 0, "mount /proc" },
+	{ KODA_FAILURE_START, ENOENT, "install koda-sandbox again: the launcher is missing" },
+	{ KODA_FAILURE_START, EACCES,
+	  "install koda-sandbox again: the launcher cannot be executed" },
+	{ KODA_FAILURE_START, EPERM, "no filter may forbid starting processes" },
 };
 
 /* Remedies for everything else. */
@@ -134,6 +131,8 @@ static const struct {
 	{ EAGAIN, "too many processes, or something changed meanwhile; try again" },
 	{ ENOMEM, "free some memory" },
 	{ ENOSPC, "free some disk space" },
+	{ ENAMETOOLONG,
+	  "a path is too long; remove the deepest directories, or use a project elsewhere" },
 };
 
 /* One that does not fit whole is no help. */
@@ -153,29 +152,34 @@ static bool is_errno(int wanted, const struct koda_error *err)
 	return wanted == 0 || wanted == err->sys_errno;
 }
 
-static void append_for_errno(struct koda_error *err)
+/* Returns the remedy for an errno whatever has failed with it, or NULL. */
+static const char *remedy_for_errno(int sys_errno)
 {
-	for (size_t i = 0; i < KODA_ARRAY_LEN(for_errnos); i++) {
-		if (for_errnos[i].sys_errno == err->sys_errno) {
-			append(err, for_errnos[i].remedy);
-			return;
-		}
-	}
+	for (size_t i = 0; i < KODA_ARRAY_LEN(for_errnos); i++)
+		if (for_errnos[i].sys_errno == sys_errno)
+			return for_errnos[i].remedy;
+	return NULL;
 }
 
 void koda_remedy_add(struct koda_error *err)
 {
-	for (size_t i = 0; err && i < KODA_ARRAY_LEN(for_messages); i++) {
-		const char *start = for_messages[i].message;
+	const char *remedy = err ? remedy_for_errno(err->sys_errno) : NULL;
 
-		if (strncmp(err->message, start, strlen(start)) == 0 &&
-		    is_errno(for_messages[i].sys_errno, err)) {
-			append(err, for_messages[i].remedy);
+	if (remedy)
+		append(err, remedy);
+}
+
+void koda_remedy_add_for(struct koda_error *err, enum koda_failure failure)
+{
+	if (!err || remedy_for_errno(err->sys_errno))
+		return;
+	for (size_t i = 0; i < KODA_ARRAY_LEN(for_failures); i++) {
+		if (for_failures[i].failure == failure &&
+		    is_errno(for_failures[i].sys_errno, err)) {
+			append(err, for_failures[i].remedy);
 			return;
 		}
 	}
-	if (err)
-		append_for_errno(err);
 }
 
 void koda_remedy_add_for_step(struct koda_error *err, uint32_t step)
@@ -186,6 +190,5 @@ void koda_remedy_add_for_step(struct koda_error *err, uint32_t step)
 			return;
 		}
 	}
-	if (err)
-		append_for_errno(err);
+	koda_remedy_add(err);
 }

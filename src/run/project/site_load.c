@@ -177,6 +177,9 @@ int koda_site_load(struct koda_site *site, const char *root, const char *const *
 
 	site->loaded_ns = koda_clock_now();
 	r = koda_path_resolve(root ? root : ".", &site->root, err);
+	/* Only a path that is relative depends on the working directory. */
+	if (r == KODA_E_SYS && (!root || root[0] != '/'))
+		koda_remedy_add_for(err, KODA_FAILURE_CWD);
 	if (r < 0)
 		koda_remedy_add(err);
 	if (r == KODA_OK)
