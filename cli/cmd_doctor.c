@@ -92,6 +92,35 @@ static void put_backend(struct writer *w, const struct koda_backend_state *state
 		put_clause(w, (enum koda_clause)i, &state->findings.clause[i], !state->usable);
 }
 
+static void put_line(struct writer *w, const char *label, const char *text)
+{
+	if (!text[0])
+		return;
+	put(w, label);
+	put(w, text);
+	put(w, "\n");
+}
+
+/* Tells of the container around this process. Restrictions that do not matter are one line each. */
+static void put_surroundings(struct writer *w, const struct koda_diagnosis *diagnosis)
+{
+	if (!diagnosis->container[0] && !diagnosis->ci[0] && diagnosis->restriction_count == 0)
+		return;
+	put(w, "\n");
+	put_line(w, "container: ", diagnosis->container);
+	put_line(w, "continuous integration: ", diagnosis->ci);
+	for (size_t i = 0; i < diagnosis->restriction_count; i++) {
+		const struct koda_restriction *restriction = &diagnosis->restrictions[i];
+
+		put(w, "  ");
+		put_padded(w, 19, restriction->name);
+		put_padded(w, 10, restriction->matters ? "matters" : "harmless");
+		put_line(w, "", restriction->effect);
+		put_line(w, "                     for native: ", restriction->remedy);
+		put_line(w, "                     cost: ", restriction->cost);
+	}
+}
+
 static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
 {
 	put(w, CLI_PROGRAM " ");
@@ -99,6 +128,7 @@ static void put_text(struct writer *w, const struct koda_diagnosis *diagnosis)
 	put(w, ", Linux ");
 	put_escaped(w, diagnosis->kernel);
 	put(w, "\n");
+	put_surroundings(w, diagnosis);
 	for (size_t i = 0; i < diagnosis->count; i++)
 		put_backend(w, &diagnosis->backends[i]);
 	put(w, koda_diagnosis_is_sound(diagnosis)
@@ -132,12 +162,30 @@ static void put_backend_json(struct writer *w, const struct koda_backend_state *
 	put(w, "}}");
 }
 
+static void put_restriction_json(struct writer *w, const struct koda_restriction *restriction)
+{
+	put(w, restriction->matters ? "{\"matters\":true" : "{\"matters\":false");
+	put_member(w, "name", restriction->name);
+	put_member(w, "why", restriction->effect);
+	put_member(w, "remedy", restriction->remedy);
+	put_member(w, "cost", restriction->cost);
+	put(w, "}");
+}
+
 static void put_json(struct writer *w, const struct koda_diagnosis *diagnosis)
 {
 	put(w, "{\"version\":\"");
 	put(w, koda_version());
 	put(w, "\"");
 	put_member(w, "kernel", diagnosis->kernel);
+	put_member(w, "container", diagnosis->container);
+	put_member(w, "ci", diagnosis->ci);
+	put(w, ",\"restrictions\":[");
+	for (size_t i = 0; i < diagnosis->restriction_count; i++) {
+		put(w, i ? ",\n" : "");
+		put_restriction_json(w, &diagnosis->restrictions[i]);
+	}
+	put(w, "]");
 	put(w, ",\"backends\":[");
 	for (size_t i = 0; i < diagnosis->count; i++) {
 		put(w, i ? ",\n" : "\n");

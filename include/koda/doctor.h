@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-#define KODA_BACKEND_MAX 8
+#define KODA_BACKEND_MAX     8
+#define KODA_RESTRICTION_MAX 8
 
 struct koda_backend_state {
 	const char *name;        /* static */
@@ -21,11 +22,25 @@ struct koda_backend_state {
 	struct koda_findings findings;
 };
 
+/* A restriction of the container around this process. All texts are static. */
+struct koda_restriction {
+	const char *name; /* "seccomp", "apparmor", "masked_proc" ... */
+	bool matters;     /* it keeps the native backend from working, as far as that can be seen */
+	const char *effect; /* what it does to the sandbox */
+	const char *remedy; /* setting of the container engine that lifts it; "" if it does not
+			       matter */
+	const char *cost;   /* of that setting */
+};
+
 struct koda_diagnosis {
 	size_t size;     /* sizeof(struct koda_diagnosis), set by the caller */
 	char kernel[65]; /* its release */
 	size_t count;
 	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the best first */
+	const char *container; /* static: "Docker", "Kubernetes" ...; "" outside containers */
+	const char *ci;        /* static: "GitHub Actions" ...; "" outside continuous integration */
+	size_t restriction_count;
+	struct koda_restriction restrictions[KODA_RESTRICTION_MAX];
 };
 
 /* Runs true in each backend, in an empty directory that is made for it and removed again. host_env

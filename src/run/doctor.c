@@ -9,6 +9,7 @@
 #include "base/sized.h"
 #include "policy/policy.h"
 #include "run/backend/findings.h"
+#include "run/backend/surroundings.h"
 #include "run/fallback.h"
 
 #include <errno.h>
@@ -130,6 +131,19 @@ static int diagnose(enum koda_backend_kind kind, const char *const *host_env,
 	return r == KODA_E_NOMEM ? koda_fail_nomem(err) : KODA_OK;
 }
 
+/* Tells about the container, if there is one, and about restrictions that a service or a wrapper
+ * has put on this process. */
+static void look_around(const char *const *host_env, struct koda_diagnosis *diagnosis)
+{
+	bool native_works = diagnosis->backends[0].usable; /* KODA_BACKEND_NATIVE is tried first */
+	struct koda_surroundings surroundings;
+	struct koda_machine machine;
+
+	koda_surroundings_look("", host_env, &surroundings);
+	koda_machine_probe_full(&machine);
+	koda_surroundings_judge(&surroundings, native_works, &machine, diagnosis);
+}
+
 int koda_diagnose(const char *const *host_env, struct koda_diagnosis *ret_diagnosis,
 		  struct koda_error *err)
 {
@@ -141,8 +155,10 @@ int koda_diagnose(const char *const *host_env, struct koda_diagnosis *ret_diagno
 		memcpy(d.kernel, names.release, sizeof(d.kernel));
 	for (int kind = KODA_BACKEND_NATIVE; kind < KODA_BACKEND_COUNT && r == KODA_OK; kind++)
 		r = diagnose((enum koda_backend_kind)kind, host_env, &d.backends[d.count++], err);
-	if (r == KODA_OK)
-		koda_sized_give(ret_diagnosis, &d, sizeof(d));
+	if (r < 0)
+		return r;
+	look_around(host_env, &d);
+	koda_sized_give(ret_diagnosis, &d, sizeof(d));
 	return r;
 }
 

@@ -26,7 +26,7 @@ setup() {
 @test "JSON in its stable form" {
 	koda doctor --json
 	succeeds
-	json_is 'sorted(d)' '["backends", "kernel", "version"]'
+	json_is 'sorted(d)' '["backends", "ci", "container", "kernel", "restrictions", "version"]'
 	json_is 'd["kernel"]' "$(uname -r)"
 	json_is '"koda-sandbox " + d["version"]' "$("$KODA_BIN" --version)"
 	json_is '[b["name"] for b in d["backends"]]' '["native", "bwrap", "landlock"]'
@@ -58,6 +58,15 @@ setup() {
 	succeeds
 	[[ $(compgen -G '/tmp/koda-doctor.*' || true) == "$before" ]]
 	[[ -z $(ls -A "$project/src") ]]
+}
+
+@test "the container and the service around it are named" {
+	CODESPACES=true GITHUB_ACTIONS=true koda doctor
+	succeeds
+	[[ $stdout == *$'\ncontainer: GitHub Codespaces\ncontinuous integration: GitHub Actions\n'* ]]
+	CODESPACES=true GITHUB_ACTIONS=true koda doctor --json
+	json_is 'd["container"] + ", " + d["ci"]' 'GitHub Codespaces, GitHub Actions'
+	json_is 'any(r["matters"] for r in d["restrictions"])' false
 }
 
 @test "wrong requests" {

@@ -38,6 +38,11 @@ did_run() {
 	[[ $status -eq 0 && $(<"$BATS_TEST_TMPDIR/out") == in ]] || explain 'it did not run'
 }
 
+# among WORD...: from now on commands are run behind these words.
+among() {
+	lack=("$@")
+}
+
 # lacking_here WHAT: from now on commands are run on a machine without it.
 lacking_here() {
 	answer=
@@ -85,6 +90,22 @@ print(eval(sys.argv[1]))' "$1")
 	doctor_says 'd["backends"][0]["usable"]' False
 	doctor_says '{c["grip"] for c in d["backends"][0]["clauses"].values()}' "{'refused'}"
 	doctor_says 'all("filter" in c["why"] and c["remedy"] for c in d["backends"][0]["clauses"].values())' True
+}
+
+@test "doctor names the restriction of the container, and its engine's setting for it" {
+	lacking_here user-namespaces
+	export CODESPACES=true
+	doctor_says '[r["matters"] for r in d["restrictions"] if r["name"] == "seccomp"]' '[True]'
+	doctor_says '["runArgs" in r["remedy"] for r in d["restrictions"] if r["name"] == "seccomp"]' '[True]'
+	# What covers a part of /proc keeps a new /proc from being mounted. The twin has no such cover.
+	# shellcheck disable=SC2016 # the shell inside expands it
+	among unshare --user --map-root-user --mount bash -c 'mount -t tmpfs none /proc/sys/fs && exec "$@"' bash
+	doctor_says 'd["backends"][0]["usable"]' False
+	doctor_says '[(r["matters"], "systempaths=unconfined" in r["remedy"]) for r in d["restrictions"]
+		if r["name"] == "masked_proc"]' '[(True, True)]'
+	among unshare --user --map-root-user --mount
+	doctor_says 'd["backends"][0]["usable"]' True
+	doctor_says '[r["name"] for r in d["restrictions"] if r["matters"]]' '[]'
 }
 
 @test "without Landlock nothing runs" {

@@ -273,7 +273,7 @@ static void frozen_layouts(void **state)
 		SIZE(koda_place, 112),
 		SIZE(koda_env_request, 56),
 		SIZE(koda_backend_state, 1912),
-		SIZE(koda_diagnosis, 15384),
+		SIZE(koda_diagnosis, 15728),
 		AT(koda_sandbox_options, trust, 8),
 		AT(koda_sandbox_options, host_env, 32),
 		AT(koda_sandbox_options, accept, 56),
