@@ -33,6 +33,7 @@ RINGS = {
     "src/run": 1,
     "libexec/stage2": 1,
     "libexec/egress": 1,
+    "libexec/fsworker": 1,
     "cli": 1,
 }
 PREFIXES = {
@@ -40,6 +41,7 @@ PREFIXES = {
     "libexec/stage2": "stage2",
     "libexec/egress": "egress",
     "libexec/bare": "bare",
+    "libexec/fsworker": "fsworker",
     "cli": "cli",
 }
 # Files whose header declares further types with methods of their own.

@@ -36,6 +36,7 @@ THIRD_PARTY = {
     "idn2.h": r"src/policy/host\w*\.c",
     "libpsl.h": r"src/policy/host\w*\.c",
     "seccomp.h": r"tools/gen_filter\.c|tools/filter_(calls\.c|rules\.[ch])|libexec/egress/io/syscall_filter\.c",
+    "pcre2.h": r"libexec/fsworker/search/matcher\.c",
     "uv.h": r"libexec/egress/(io/loop|route/resolver)\.c",
 }
 # Whole folders of headers.

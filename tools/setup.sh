@@ -13,6 +13,7 @@ table=(
 	'build | the egress proxy: event loop, TLS        | libuv1-dev libssl-dev'
 	'build | system-call filters                      | libseccomp-dev'
 	'build | the launcher: a C library that starts fast, kernel headers | musl-tools linux-libc-dev'
+	'build | expressions of the file worker          | libpcre2-dev'
 	'build | manual pages                             | scdoc'
 	'run   | a client of the proxy in the tour        | curl ca-certificates'
 	'test  | test frameworks                          | libcmocka-dev bats'

@@ -11,7 +11,7 @@ CDPATH='' cd -- "$(dirname -- "$0")/.."
 
 # What the product and its unit tests link; apt adds what these need.
 libraries=(
-	libjansson-dev libidn2-dev libpsl-dev libunistring-dev
+	libjansson-dev libidn2-dev libpsl-dev libunistring-dev libpcre2-dev
 	libuv1-dev libssl-dev libseccomp-dev
 	libcmocka-dev libhttp-parser-dev
 )
