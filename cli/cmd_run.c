@@ -255,6 +255,8 @@ static int act(const struct cli_call *call, struct cli_request *request, struct 
 	r = prestart(request, &prestarted, err);
 	if (r == KODA_OK)
 		r = cli_setup_make(&request->policy, call->env, &setup, err);
+	if (r == KODA_OK && request->seatbelt)
+		return cli_seatbelt_print(&setup, NULL, err);
 	if (r == KODA_OK && runs)
 		r = check_approval(koda_project_policy(setup.project), request, &prestarted, err);
 	if (r < 0) {

@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "env", cli_cmd_env },
 	{ "proxy", cli_cmd_proxy },
 	{ "connect", cli_cmd_connect },
+	{ "seatbelt", cli_cmd_seatbelt },
 	{ "doctor", cli_cmd_doctor },
 	{ "completion", cli_cmd_completion },
 };

@@ -14,6 +14,7 @@ enum {
 	OPT_YES,
 	OPT_JSON, /* of plan only */
 	OPT_BWRAP,
+	OPT_SEATBELT,
 	OPT_SECCOMP
 };
 
@@ -71,6 +72,9 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 		return KODA_OK;
 	case OPT_BWRAP:
 		request->bwrap = true;
+		return KODA_OK;
+	case OPT_SEATBELT:
+		request->seatbelt = true;
 		return KODA_OK;
 	case OPT_SECCOMP:
 		request->seccomp = true;
@@ -144,10 +148,15 @@ static int check_operands(const struct cli_call *call, const struct cli_request 
 {
 	if (request->purpose == CLI_TO_SHELL)
 		return cli_args_need_operands(call, 0, "", err);
-	if (request->seccomp + request->json + request->bwrap > 1)
+	if (request->seccomp + request->seatbelt + request->json + request->bwrap > 1)
 		return cli_args_fail(call, err, "%s and --%s exclude each other",
-				     request->json ? "--json" : "--bwrap",
-				     request->seccomp ? "seccomp" : "bwrap");
+				     request->json    ? "--json"
+				     : request->bwrap ? "--bwrap"
+						      : "--seatbelt",
+				     request->seccomp                   ? "seccomp"
+				     : request->json && !request->bwrap ? "seatbelt"
+				     : request->json                    ? "bwrap"
+									: "seatbelt");
 	if (request->bwrap && request->backend == KODA_BACKEND_LANDLOCK)
 		return cli_args_fail(call, err,
 				     "--bwrap and --backend landlock exclude each other");
@@ -175,6 +184,7 @@ static const struct option run_options[] = { COMMON_OPTIONS, { 0 } };
 static const struct option plan_options[] = { COMMON_OPTIONS,
 					      { "json", no_argument, NULL, OPT_JSON },
 					      { "bwrap", no_argument, NULL, OPT_BWRAP },
+					      { "seatbelt", no_argument, NULL, OPT_SEATBELT },
 					      { "seccomp", no_argument, NULL, OPT_SECCOMP },
 					      { 0 } };
 static const struct option env_options[] = { COMMON_OPTIONS,

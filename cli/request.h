@@ -31,10 +31,11 @@ struct cli_request {
 	bool tty;                   /* --tty */
 	bool no_tty;                /* --no-tty */
 	bool yes;
-	bool json;    /* --json: the plan as JSON */
-	bool bwrap;   /* --bwrap: the plan as arguments of bubblewrap */
-	bool seccomp; /* --seccomp: the system-call filter only */
-	bool null;    /* -0: each variable ends with NUL */
+	bool json;     /* --json: the plan as JSON */
+	bool bwrap;    /* --bwrap: the plan as arguments of bubblewrap */
+	bool seatbelt; /* --seatbelt: the policy as a Seatbelt profile */
+	bool seccomp;  /* --seccomp: the system-call filter only */
+	bool null;     /* -0: each variable ends with NUL */
 };
 
 #define CLI_REQUEST_INIT(what)                                                                     \

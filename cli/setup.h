@@ -25,4 +25,11 @@ void cli_setup_clear(struct cli_setup *setup);
 KODA_CHECK int cli_setup_make(const struct cli_policy_options *options, const char *const *env,
 			      struct cli_setup *setup, struct koda_error *err);
 
+struct koda_seatbelt_options;
+
+/* Prints the policy as a Seatbelt profile (cmd_seatbelt.c). Fails: as koda_project_seatbelt. */
+KODA_CHECK int cli_seatbelt_print(const struct cli_setup *setup,
+				  const struct koda_seatbelt_options *options,
+				  struct koda_error *err);
+
 #endif

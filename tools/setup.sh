@@ -24,6 +24,7 @@ table=(
 	'test  | clients of the proxy                     | curl wget openssl openssh-client python3-httpx python3-requests'
 	'test  | parser of the AppArmor profile           | apparmor'
 	'test  | runs examples/agent.mjs                  | nodejs'
+	'test  | reads Seatbelt profiles                  | guile-3.0'
 	'lint  | formatter, static analysers              | clang-format clang-tidy cppcheck'
 	'lint  | shell scripts, spelling                  | shellcheck codespell'
 	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "plan/bwrap.h"
 #include "plan/make.h"
+#include "plan/seatbelt.h"
 #include "policy/policy.h"
 #include "scene.h"
 #include "wire/terminal.h"
@@ -123,6 +124,23 @@ static void blank_filter(char *text)
 
 typedef int render_fn(const struct koda_plan *plan, struct koda_buf *out, struct koda_error *err);
 
+/* T-119. The plan has no part in it: a profile comes from the rules. */
+static int print_profile(const struct koda_plan_request *request, struct koda_buf *out,
+			 struct koda_error *err)
+{
+	const struct koda_seatbelt seatbelt = {
+		.rules = request->rules,
+		.policy = request->policy,
+		.net = koda_policy_has_network(request->policy) ? KODA_SEATBELT_PROXIED
+								: KODA_SEATBELT_CLOSED,
+		.port = 3128,
+		.tmpdir = "/private/var/folders/t",
+	};
+
+	return koda_seatbelt_print(&seatbelt, out, err);
+}
+
+/* render NULL: the Seatbelt profile. */
 static char *plan_of(const struct scene *scene, render_fn *render)
 {
 	static const char *const exec_dirs[] = { "/usr/bin", "/home/u/bin", "/usr/libexec/koda",
@@ -165,7 +183,8 @@ static char *plan_of(const struct scene *scene, render_fn *render)
 	KODA_ASSERT_OK(koda_rules_new(policy, &place, &rules, &err), err);
 	request.rules = rules;
 	KODA_ASSERT_OK(koda_plan_make(&plan, &request, &err), err);
-	KODA_ASSERT_OK(render(&plan, &text, &err), err);
+	KODA_ASSERT_OK(render ? render(&plan, &text, &err) : print_profile(&request, &text, &err),
+		       err);
 	assert_int_equal(koda_buf_take(&text, &result), KODA_OK);
 	koda_rules_free(rules);
 	if (render == koda_plan_print)
@@ -245,6 +264,11 @@ static void arguments_are_as_they_were(void **state)
 	expect_golden(*state, ".bwrap", koda_bwrap_print);
 }
 
+static void profiles_are_as_they_were(void **state)
+{
+	expect_golden(*state, ".sb", NULL);
+}
+
 /* What bubblewrap 0.6 knows; Debian 12 has 0.8, without overlays and binds by descriptor. */
 static void arguments_are_old_ones(void **state)
 {
@@ -282,6 +306,7 @@ int main(void)
 		{ "", plan_is_as_it_was },
 		{ " for bubblewrap", arguments_are_as_they_were },
 		{ " for an old bubblewrap", arguments_are_old_ones },
+		{ " for Seatbelt", profiles_are_as_they_were },
 	};
 	struct CMUnitTest tests[192];
 	static char names[KODA_ARRAY_LEN(tests)][96];

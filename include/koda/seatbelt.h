@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Experimental. Seatbelt profiles (SBPL), the sandbox language of macOS, as text. They can be
+ * printed on any system; there is no backend that applies them yet.
+ */
+#ifndef KODA_SEATBELT_H
+#define KODA_SEATBELT_H
+
+#include <koda/error.h>
+#include <koda/project.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct koda_seatbelt_options {
+	size_t size;         /* sizeof(struct koda_seatbelt_options) */
+	uint16_t proxy_port; /* of an egress proxy on the loopback device, the only way to the
+			      * network; 0: none */
+	bool open_network;   /* every address can be reached, whatever the policy says of hosts */
+	const char *tmpdir;  /* NULL, or a directory that is the command's own: writable */
+	const char *tag;     /* NULL, or letters, digits and "-" that macOS logs with a denial */
+};
+
+/* Renders the project's policy as a profile. The root must exist. options NULL: no network. Owned
+ * by the caller (free). Fails: DENIED for what no profile can hold, INVALID, SYS, LIMIT for a
+ * profile of more than 1 MiB, NOMEM. */
+KODA_API KODA_CHECK int koda_project_seatbelt(struct koda_project *project,
+					      const struct koda_seatbelt_options *options,
+					      char **ret_text, struct koda_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
