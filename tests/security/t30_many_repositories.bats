@@ -108,20 +108,62 @@ repositories() {
 @test "the top of one of many where git may look further" {
 	command -v git >/dev/null || lacking git
 	repositories 520
-	git init -q main
-	git -C main -c user.name=t -c user.email=t@t commit -q --allow-empty -m first
-	git -C main worktree add -q ../wt
 	: >g0/r0/.git/HEAD
 	ln g0/r1/.git/HEAD head
 	rm g0/r2/.git/HEAD && ln -s ../../../head g0/r2/.git/HEAD
 	mv g0/r3/.git/refs refs3 && ln -s ../../../refs3 g0/r3/.git/refs
 	mkdir -p store/objects store/refs && echo ../../../store >g0/r4/.git/commondir
 	rmdir g0/r5/.git/objects
-	for top in g0/r0 g0/r1 g0/r2 g0/r3 g0/r4 g0/r5 wt; do
+	for top in g0/r0 g0/r1 g0/r2 g0/r3 g0/r4 g0/r5; do
 		printf '%s\t%s\n' mkdir "$top/refs" create "$top/commondir"
 	done >"$BATS_TEST_TMPDIR/acts"
 	refused_each <"$BATS_TEST_TMPDIR/acts"
 	allowed mkdir g0/r6/refs
+}
+
+# Git ends at a .git file that leads to no git directory. So nothing is reserved beside many of them,
+# and as many submodules start as fast as other repositories.
+@test "the top of a submodule, one of many, does not become a git directory" {
+	command -v git >/dev/null || lacking git
+	local ran=$BATS_TEST_TMPDIR/ran top=s/r333
+	git init -q .
+	git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first
+	git worktree add -q wt
+	mkdir -p lost/a
+	echo 'gitdir: ../../nowhere' >lost/a/.git
+	python3 - <<-'PYTHON'
+		import os
+		for i in range(520):
+		    git = ".git/modules/r%d" % i
+		    for part in ("objects", "refs", "hooks"):
+		        os.makedirs(git + "/" + part)
+		    with open(git + "/HEAD", "w") as f:
+		        f.write("ref: refs/heads/main\n")
+		    with open(git + "/config", "w") as f:
+		        f.write("[core]\n\trepositoryformatversion = 0\n\tworktree = ../../../s/r%d\n" % i)
+		    os.makedirs("s/r%d" % i)
+		    with open("s/r%d/.git" % i, "w") as f:
+		        f.write("gitdir: ../../.git/modules/r%d\n" % i)
+	PYTHON
+	printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "touch %s; false"\n' "'$ran'" >evil
+	allowed mkdir s/r1/refs
+	"$KODA_BIN" run -- sh -c 'mv .git/worktrees/wt/HEAD away; rm -f .git/worktrees/wt/HEAD
+		mv .git/modules/r333/HEAD away; mv .git/HEAD away
+		for top in s/r333 wt lost/a; do
+			rm -f "$top/.git"; mv "$top/.git" "$top/away"; chmod 000 "$top/.git"; echo >"$top/.git"
+			mv "$top" moved; mkdir -p "$top/objects" "$top/refs"
+			echo "ref: refs/heads/main" >"$top/HEAD"; { cat evil; echo "worktree = $PWD/$top"; } >"$top/config"
+		done
+		:' 2>/dev/null
+	for top in s/r333 wt lost/a; do
+		[[ -f $top/.git && -e $top/HEAD && -e $top/config ]]
+		git -C "$top" status >/dev/null 2>&1 || true
+		[[ ! -e $ran ]]
+	done
+	# Twin.
+	rm wt/.git
+	git -C wt status >/dev/null 2>&1 || true
+	[[ -e $ran ]]
 }
 
 # T-44, and a submodule that is not checked out: git enters it by itself.

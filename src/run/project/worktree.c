@@ -8,7 +8,8 @@
  * While a command runs the placeholder commondir, which is no file, ends every git that would look
  * further; once it is gone, refs is missing (or objects, where the project has a refs of its own).
  *
- * Where .git is closed as a whole (git_close.c) git never looks further, and nothing is reserved.
+ * Where .git is closed as a whole (git_close.c) git never looks further, and nothing is reserved;
+ * nor beside a .git file that is one of many.
  *
  * Git enters the directory of each submodule by itself. One that is not checked out stays empty.
  */
@@ -227,16 +228,6 @@ static int note_submodules(struct walk *walk, struct koda_error *err)
 					    err);
 }
 
-size_t koda_worktree_top_len(const char *path)
-{
-	static const char name[] = "/.git";
-	size_t len = strlen(path);
-
-	if (len <= strlen(name) || strcmp(path + len - strlen(name), name) != 0)
-		return 0;
-	return len - strlen(name);
-}
-
 int koda_worktree_linked(const char *git_dir, char **ret_top, struct koda_error *err)
 {
 	koda_auto_free char *file = NULL;
@@ -288,9 +279,20 @@ static bool is_firm(struct walk *walk, const char *dot_git)
 	return walk->site->git_looks.ptr[walk->closed++] & KODA_SITE_GIT_FIRM;
 }
 
+/* Git looks no further than a .git that is a regular file: if that leads to no git directory, git
+ * ends. A command cannot change the file. Other tools may go on to the top, but run nothing from
+ * there, so beside few such files names are reserved all the same. */
+static bool is_file(const char *dot_git)
+{
+	struct stat st;
+
+	return lstat(dot_git, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Notes the tops of work trees, by their .git. The list may grow meanwhile. */
 static int note_tops(struct walk *walk, const struct koda_strv *dot_gits, struct koda_error *err)
 {
+	const bool many = dot_gits->len > koda_git_close_limit(walk->site);
 	size_t root = strlen(walk->site->root);
 	int r = KODA_OK;
 
@@ -307,7 +309,7 @@ static int note_tops(struct walk *walk, const struct koda_strv *dot_gits, struct
 			return koda_fail_nomem(err);
 		walk->top = top;
 		r = koda_survey_budget_take_entries(&walk->site->budget, 1, top, err);
-		if (r == KODA_OK && !firm)
+		if (r == KODA_OK && !firm && !(many && is_file(dot_gits->items[i])))
 			r = note_top(walk->site, top, err);
 		if (r == KODA_OK)
 			r = note_submodules(walk, err);

@@ -85,3 +85,13 @@ int koda_worktree_check_top(const char *top, struct koda_error *err)
 			    "has a .git and is a git directory itself, which git would obey "
 			    "without the .git; if that is not yours remove HEAD there");
 }
+
+size_t koda_worktree_top_len(const char *path)
+{
+	static const char name[] = "/.git";
+	size_t len = strlen(path);
+
+	if (len <= strlen(name) || strcmp(path + len - strlen(name), name) != 0)
+		return 0;
+	return len - strlen(name);
+}
