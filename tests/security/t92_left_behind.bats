@@ -67,6 +67,24 @@ git_obeys() {
 	git_obeys work/a
 }
 
+@test "a git file, and a link, whose target comes later" {
+	mkdir work/c
+	ln -s ../new/.git work/a/.git
+	echo 'gitdir: ../../other' >work/b/.git
+	echo 'gitdir: ../../nowhere' >work/c/.git
+	leaving 'mkdir -p work/d; touch work/d/file'
+	[[ ${#left[@]} -eq 0 && ! $said ]]
+	leaving 'git init -q work/new; printf "%s\n" "$1" >work/new/.git/config'
+	left_is git_file work/a/.git
+	git_obeys work/a
+	rm "$obeyed"
+	leaving 'git init -q --bare other; printf "%s\n" "$1" >other/config'
+	left_is git_file work/b/.git
+	git_obeys work/b
+	leaving :
+	[[ ${#left[@]} -eq 0 && ! $said ]]
+}
+
 @test "a directory that becomes a git directory itself" {
 	leaving 'cd work/a; mkdir objects refs; echo ref: refs/heads/main >HEAD; printf "%s\n" "$1" >config'
 	left_is bare_git_dir work/a

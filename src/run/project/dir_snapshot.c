@@ -156,5 +156,6 @@ void koda_dir_snapshot_clear(struct koda_dir_snapshot *snapshot)
 	free(snapshot->trees);
 	koda_buf_clear(&snapshot->names);
 	koda_set_clear(&snapshot->gitlinks);
+	koda_set_clear(&snapshot->stale);
 	*snapshot = (struct koda_dir_snapshot)KODA_DIR_SNAPSHOT_INIT;
 }

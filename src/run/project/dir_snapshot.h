@@ -54,7 +54,8 @@ struct koda_dir_snapshot {
 	size_t count;
 	size_t cap;
 	struct koda_buf names;
-	struct koda_set gitlinks;             /* paths of gitlinks in indexes (git_submodules.h) */
+	struct koda_set gitlinks; /* paths of gitlinks in indexes (git_submodules.h) */
+	struct koda_set stale;    /* paths of .git files and links that lead to no git directory */
 	struct koda_dir_snapshot_tree *trees; /* owned (git_elsewhere.h) */
 	size_t tree_count;
 };

@@ -194,6 +194,22 @@ static int is_followed(struct follower *follower, const char *file, bool *ret_is
 	return r < 0 ? koda_fail_room(err, r, "the list of links") : KODA_OK;
 }
 
+/* T-92. Keeps a .git that leads to no git directory. A command can put one where it leads, which
+ * changes nothing in the directory that has the .git. */
+static int keep_stale(const struct follower *follower, const char *file, struct koda_error *err)
+{
+	struct koda_dir_snapshot *kept = follower->found->kept;
+	int r = kept ? koda_survey_budget_take_bytes(follower->found->budget, strlen(file), file,
+						     err)
+		     : KODA_OK;
+
+	if (r < 0 || !kept)
+		return r;
+	kept->stale.text.max = KODA_SURVEY_BUDGET_BYTES;
+	r = koda_set_add(&kept->stale, koda_span_of(file), NULL);
+	return r < 0 ? koda_fail_room(err, r, "the list of repositories") : KODA_OK;
+}
+
 /* Follows pointer files and links. git_files grows by the links on the way, which must not change
  * either but need no following. */
 static int follow_git_files(struct follower *follower, struct koda_error *err)
@@ -212,6 +228,8 @@ static int follow_git_files(struct follower *follower, struct koda_error *err)
 			continue;
 		if (r == KODA_OK)
 			r = koda_git_file_follow(files->items[i], &dir, &links, err);
+		if (r == KODA_OK && !dir)
+			r = keep_stale(follower, files->items[i], err);
 		if (r == KODA_OK)
 			r = add_git_dir(follower, dir, err);
 		if (r == KODA_OK)

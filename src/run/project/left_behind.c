@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "run/project/git_dir.h"
+#include "run/project/git_file.h"
 #include "run/project/git_submodules.h"
 
 #include <errno.h>
@@ -223,6 +224,32 @@ static int check_dirs(struct finder *f)
 	return r;
 }
 
+/* Reports a .git that led to no git directory and leads to one now. Where that cannot be told, a
+ * directory on the way was closed. */
+static int check_stale(struct finder *f)
+{
+	const struct koda_set *stale = &f->snapshot->stale;
+	int r = KODA_OK;
+
+	for (size_t i = 0; i < stale->count && r == KODA_OK; i++) {
+		const char *path = koda_set_get(stale, i).ptr;
+		koda_auto_free char *dir = NULL;
+		struct koda_error inner = { 0 };
+
+		r = check_time(f);
+		if (r < 0)
+			return r;
+		r = koda_git_file_follow(path, &dir, NULL, &inner);
+		if (r == KODA_E_NOMEM)
+			return koda_fail_nomem(f->err);
+		if (r < 0)
+			r = koda_left_behind_add(f->left, path, NULL, KODA_LEFT_UNSEEN, f->err);
+		else if (dir)
+			r = koda_left_behind_add(f->left, path, NULL, KODA_LEFT_GIT_FILE, f->err);
+	}
+	return r;
+}
+
 static int check_links(struct finder *f)
 {
 	struct koda_git_submodules links = { .known = KODA_GIT_KNOWN_INIT(f->snapshot),
@@ -269,6 +296,8 @@ int koda_left_behind_find(const struct koda_dir_snapshot *snapshot, uint64_t dea
 	if (!f.states)
 		return koda_fail_nomem(err);
 	r = check_dirs(&f);
+	if (r == KODA_OK)
+		r = check_stale(&f);
 	if (r == KODA_OK)
 		r = check_links(&f);
 	left->incomplete = r < 0;
