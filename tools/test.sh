@@ -16,10 +16,11 @@ build_dir_want_tests "$build"
 log=$build/meson-logs/testlog.json
 rm -f -- "$log"
 status=0
-# Many tests wait most of the time, so one more than there are processors. Signals as after a login:
-# what nohup or a service has ignored would stay so, and the tests send it.
+# Most tests wait half of their time, for a deadline or for the kernel to remove namespaces, so there are
+# twice as many as processors, and one. Signals as after a login: what nohup or a service has ignored
+# would stay so, and the tests send it.
 env --default-signal meson test -C "$build" --print-errorlogs \
-	--num-processes $(($(nproc) + 1)) "$@" || status=$?
+	--num-processes $((2 * $(nproc) + 1)) "$@" || status=$?
 
 # The summary knows better than meson what failed, but not whether meson itself was killed.
 "$here/test_summary.py" "$log" ${KODA_TEST_CANNOT_PASS:+"$KODA_TEST_CANNOT_PASS"} || exit 1
