@@ -207,6 +207,39 @@ static void take(void *ctx, struct koda_command *command, const char *bytes, siz
 		taken->wrong++;
 }
 
+/* So much that the pipe is made larger on the way, on both streams at once. */
+static void much_output_is_exact(void **state)
+{
+	koda_auto_buf struct koda_buf wanted = KODA_BUF_INIT(1 << 22);
+	struct koda_sandbox *sandbox = koda_test_open(*state, NULL, NULL);
+
+	for (int i = 1; i <= 270000; i++)
+		assert_int_equal(koda_buf_addf(&wanted, "%d\n", i), KODA_OK);
+	assert_true(wanted.len > 3 << 19 && wanted.len < 2 << 20);
+	for (int calls = 0; calls < 2; calls++) {
+		struct taken taken = { .text = KODA_BUF_INIT(1 << 22) };
+		struct koda_stream to = { .kind = KODA_STREAM_CAPTURE };
+		struct koda_command *command;
+
+		if (calls)
+			to = (struct koda_stream){ .kind = KODA_STREAM_CALLBACK,
+						   .on_output = take,
+						   .ctx = &taken };
+		command = koda_test_start(
+			sandbox,
+			&KODA_SHELL_TO(to, "seq 1 270000 >&2 & seq 1 270000; wait; exit 3"));
+		assert_int_equal(koda_test_wait(command).code, 3);
+		KODA_ASSERT_SPAN(calls ? koda_buf_span(&taken.text)
+				       : koda_command_output(command, 1),
+				 wanted.ptr);
+		KODA_ASSERT_SPAN(koda_command_output(command, 2), wanted.ptr);
+		assert_int_equal(taken.wrong, 0);
+		koda_command_free(command);
+		koda_buf_clear(&taken.text);
+	}
+	koda_sandbox_close(sandbox);
+}
+
 static void callbacks_get_bytes_in_order(void **state)
 {
 	struct koda_sandbox *sandbox = koda_test_open(*state, NULL, NULL);
@@ -318,6 +351,7 @@ int main(void)
 		KODA_SCRATCH_TEST(input_from_memory),
 		KODA_SCRATCH_TEST(captured_bytes_are_exact),
 		KODA_SCRATCH_TEST(captured_output_is_bounded),
+		KODA_SCRATCH_TEST(much_output_is_exact),
 		KODA_SCRATCH_TEST(callbacks_get_bytes_in_order),
 		KODA_SCRATCH_TEST(a_callback_gets_head_and_tail),
 		KODA_SCRATCH_TEST(impossible_streams_are_refused),

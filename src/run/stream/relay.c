@@ -15,6 +15,11 @@
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 * 1024)
+/* A command that writes so much gets a larger pipe, so that it and this process take fewer turns.
+ * Not from the start: the kernel limits what all pipes of a user may hold. */
+#define MUCH      ((uint64_t)1 << 20)
+#define MUCH_PIPE (512 * 1024)
+#define TURNS     16
 
 /* write() to a terminal may block although poll() reports POLLOUT. O_NONBLOCK belongs to the open
  * file, which other processes share, so the terminal is opened once more. Returns -1 if to is no
@@ -159,6 +164,8 @@ static void take_in(struct koda_relay *relay, size_t len)
 {
 	size_t now = len;
 
+	if (relay->to.fd < 0 && relay->total < MUCH && relay->total + len >= MUCH)
+		(void)fcntl(relay->from, F_SETPIPE_SZ, MUCH_PIPE);
 	relay->total += len;
 	if (relay->tap)
 		relay->tap(relay->tap_ctx, relay->pending, len);
@@ -191,7 +198,8 @@ static void end_source(struct koda_relay *relay)
 		stop(relay);
 }
 
-static void read_some(struct koda_relay *relay)
+/* Returns whether something was read. */
+static bool read_some(struct koda_relay *relay)
 {
 	ssize_t n = read(relay->from, relay->pending, relay->left < CHUNK ? relay->left : CHUNK);
 	/* Another process that holds the pipe has read the bytes that koda_relay_last counted. */
@@ -203,12 +211,22 @@ static void read_some(struct koda_relay *relay)
 			relay->left -= (uint64_t)n;
 		if (relay->left == 0)
 			koda_fd_close(&relay->from);
-		return;
+		return true;
 	}
 	if (n == 0)
 		end_source(relay);
 	else if ((errno != EAGAIN && errno != EINTR) || is_robbed)
 		stop(relay);
+	return false;
+}
+
+/* Reads on while there is more, instead of polling for each part. Not for a callback, which may
+ * free the command. The other streams get their turn in between. */
+static void read_many(struct koda_relay *relay)
+{
+	for (int turns = relay->to.keeps ? TURNS : 1; turns > 0 && relay->from >= 0; turns--)
+		if (!read_some(relay))
+			return;
 }
 
 /* The caller's descriptor may be shared and stays blocking. After POLLOUT a write of PIPE_BUF bytes
@@ -286,7 +304,7 @@ void koda_relay_step(struct koda_relay *relay)
 	if (relay->pending_len == 0 && relay->tail_left > 0)
 		take_tail(relay);
 	else if (relay->pending_len == 0 && relay->from >= 0)
-		read_some(relay);
+		read_many(relay);
 	write_some(relay);
 	if (relay->ends_after_pending && relay->pending_len == 0) {
 		end_source(relay);

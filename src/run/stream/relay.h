@@ -19,6 +19,7 @@ struct koda_relay_sink {
 	unsigned int number; /* for take: 1 or 2 */
 	void (*take)(void *ctx, unsigned int number, const char *bytes, size_t len); /* or NULL */
 	void *ctx;
+	bool keeps; /* take copies the bytes into memory, and calls nothing of the caller's */
 };
 
 struct koda_relay {

@@ -147,6 +147,7 @@ int koda_streams_open_output(struct koda_streams *streams, unsigned int i, struc
 		sink.take = take_callback;
 	if (streams->of[i].kind == KODA_STREAM_CAPTURE) {
 		sink.take = take_capture;
+		sink.keeps = true;
 		/* The line that tells what is missing comes on top. */
 		streams->captured[i - 1].max = SIZE_MAX / 2;
 		if (limit == UINT64_MAX)
