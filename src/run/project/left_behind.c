@@ -234,12 +234,13 @@ static int check_stale(struct finder *f)
 	for (size_t i = 0; i < stale->count && r == KODA_OK; i++) {
 		const char *path = koda_set_get(stale, i).ptr;
 		koda_auto_free char *dir = NULL;
+		koda_auto_strv struct koda_strv passed = KODA_STRV_INIT;
 		struct koda_error inner = { 0 };
 
 		r = check_time(f);
 		if (r < 0)
 			return r;
-		r = koda_git_file_follow(path, &dir, NULL, &inner);
+		r = koda_git_file_follow(path, &dir, &passed, &inner);
 		if (r == KODA_E_NOMEM)
 			return koda_fail_nomem(f->err);
 		if (r < 0)
