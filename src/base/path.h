@@ -31,6 +31,9 @@ enum koda_step koda_path_next(struct koda_span *rest, struct koda_span *ret_name
 KODA_CHECK int koda_path_normalise(struct koda_span path, struct koda_buf *out,
 				   struct koda_error *err);
 
+/* Returns true if path is absolute, at most KODA_PATH_MAX bytes and in normal form. */
+bool koda_path_is_normal(struct koda_span path);
+
 /* Returns true if path is dir or lies below it; both in normal form. */
 bool koda_path_covers(struct koda_span dir, struct koda_span path);
 

@@ -50,12 +50,13 @@ static int refuse_path(struct koda_span path, struct koda_error *err)
 			 (int)(path.len > 100 ? 100 : path.len), path.ptr, KODA_NAME_MAX);
 }
 
-/* Returns true if path, which begins with a slash, is in normal form. */
-static bool is_normal(struct koda_span path)
+bool koda_path_is_normal(struct koda_span path)
 {
 	const char *end = path.ptr + path.len;
 	const char *slash = path.ptr;
 
+	if (path.len == 0 || path.len > KODA_PATH_MAX || path.ptr[0] != '/')
+		return false;
 	if (path.len == 1)
 		return true;
 	while (slash) {
@@ -81,7 +82,7 @@ int koda_path_normalise(struct koda_span path, struct koda_buf *out, struct koda
 
 	if (path.len == 0 || path.len > KODA_PATH_MAX || path.ptr[0] != '/')
 		return refuse_path(path, err);
-	if (is_normal(path)) {
+	if (koda_path_is_normal(path)) {
 		r = koda_buf_add(out, path.ptr, path.len);
 		return r < 0 ? koda_fail_room(err, r, "the path") : KODA_OK;
 	}

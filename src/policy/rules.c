@@ -17,6 +17,7 @@
 #include "policy/floor.h"
 #include "policy/hostindex.h"
 #include "policy/path_verdict.h"
+#include "policy/pathindex_blob.h"
 #include "policy/policy.h"
 
 #include <stdatomic.h>
@@ -215,6 +216,11 @@ const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules)
 	return &rules->paths.texts;
 }
 
+int koda_rules_blob_add(const struct koda_rules *rules, struct koda_buf *out)
+{
+	return koda_pathindex_blob_add(&rules->paths, out);
+}
+
 int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle, struct koda_error *err)
 {
 	return koda_path_verdict_idle(&rules->paths, ret_idle, err);
@@ -250,6 +256,11 @@ void koda_rules_both(const struct koda_rules *rules, struct koda_span path,
 		     struct koda_verdict *ret_read, struct koda_verdict *ret_write)
 {
 	koda_path_verdict_both(&rules->paths, path, ret_read, ret_write);
+}
+
+struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const char *path, size_t len)
+{
+	return koda_path_verdict_replace(&rules->paths, (struct koda_span){ path, len });
 }
 
 bool koda_rules_have_holes(const struct koda_rules *rules)

@@ -13,6 +13,10 @@ struct koda_rules *koda_rules_share(struct koda_rules *rules);
 /* Returns every path that a rule or the floor names, in normal form. Borrowed. */
 const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules);
 
+/* Appends the paths and marks, for a process of its own: policy/pathindex_blob.h. Fails: LIMIT,
+ * NOMEM. */
+KODA_CHECK int koda_rules_blob_add(const struct koda_rules *rules, struct koda_buf *out);
+
 /* Finds those that change nothing, see koda_path_verdict_idle. Fails: NOMEM. */
 KODA_CHECK int koda_rules_idle(const struct koda_rules *rules, bool *ret_idle,
 			       struct koda_error *err);

@@ -4,8 +4,7 @@
  * writable. The mount view has anchors for this. Code that renames by path, such as the broker,
  * asks here.
  */
-#include "base/path.h"
-#include "policy/rules.h"
+#include "policy/path_verdict.h"
 
 /* Returns true if path is dir or lies below it; dir need not be in normal form. */
 static bool is_below(struct koda_span path, struct koda_span dir)
@@ -32,26 +31,23 @@ static struct koda_span directory_of(struct koda_span path)
 	return (struct koda_span){ path.ptr, len };
 }
 
-struct koda_verdict koda_rules_replace(const struct koda_rules *rules, const char *path, size_t len)
+struct koda_verdict koda_path_verdict_replace(const struct koda_pathindex *index,
+					      struct koda_span path)
 {
-	const struct koda_strlist *marked = koda_rules_marked(rules);
-	struct koda_verdict now = koda_rules_write(rules, path, len);
-	struct koda_span target = { path, len };
-	struct koda_span above;
+	struct koda_verdict now = koda_path_verdict_write(index, path);
 	struct koda_verdict v;
 
 	if (now.answer == KODA_DENY)
 		return now;
-	above = directory_of(target);
-	v = koda_rules_write(rules, above.ptr, above.len);
-	if (v.answer == KODA_DENY || !koda_rules_lead_to(rules, target))
+	v = koda_path_verdict_write(index, directory_of(path));
+	if (v.answer == KODA_DENY || !koda_pathindex_leads_to(index, path))
 		return v.answer == KODA_DENY ? v : now;
-	for (size_t i = 0; i < marked->count; i++) {
-		struct koda_span mark = koda_strlist_get(marked, i);
+	for (size_t i = 0; i < index->texts.count; i++) {
+		struct koda_span mark = koda_strlist_get(&index->texts, i);
 
-		if (!is_below(mark, target))
+		if (!is_below(mark, path))
 			continue;
-		v = koda_rules_write(rules, mark.ptr, mark.len);
+		v = koda_path_verdict_write(index, mark);
 		if (v.answer == KODA_DENY)
 			return v;
 	}
