@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The shared library exports exactly what its symbol file lists, and that is exactly what the public
-# headers declare with KODA_API. And it calls nothing that would do to its host's process what it
+# headers declare with KODA_API. libkoda-sandbox(3) names each of them. And the library calls nothing that would do to its host's process what it
 # promises not to: fork it, end it, start threads in it, print, handle signals, move it elsewhere.
 # Usage: tools/check_exports.sh LIBRARY.so
 set -euo pipefail
@@ -26,6 +26,11 @@ declared() {
 	# Joined into one line, a declaration runs from KODA_API to the parenthesis after its name.
 	cat "$root"/include/koda/*.h | grep -v '^#' | tr '\n\t' '  ' |
 		grep -oE 'KODA_API [^;()]*\(' | grep -oE '[a-z0-9_]+ *\($' | tr -d ' (' | sort
+}
+
+# The page may break a line within a list of names, never within a name.
+documented() {
+	grep -oE '\*koda_[a-z0-9_]+\*\(\)' "$root/doc/man/libkoda-sandbox.3.scd" | tr -d '*()' | sort -u
 }
 
 forbidden() {
@@ -53,5 +58,6 @@ if calls=$(forbidden); then
 fi
 compare 'the symbol file' "$symbols" 'the library' "$(exported)"
 compare 'the symbol file' "$symbols" 'the headers' "$(declared)"
+compare 'the symbol file' "$symbols" 'libkoda-sandbox(3)' "$(documented)"
 ((status)) || echo 'check_exports: ok'
 exit "$status"

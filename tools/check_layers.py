@@ -6,9 +6,9 @@
   embedder: it knows include/koda and base.
 
 Checked, each with file:line: a file includes only its own layer and those below; public headers
-include only <koda/...> and the C standard library; a third-party header appears only in the file
-named for it; a .c file includes its own header first (proof that the header stands alone); no
-cycles.
+include only <koda/...> and the C standard library, and koda.h includes all of them; a third-party
+header appears only in the file named for it; a .c file includes its own header first (proof that
+the header stands alone); no cycles.
 """
 
 import re
@@ -135,6 +135,15 @@ def check_own_header(path, found):
     return None if first in own else f"the first include must be {own[0]}"
 
 
+def check_umbrella():
+    """<koda/koda.h> includes every other public header."""
+    umbrella = Path("include/koda/koda.h")
+    named = {name for _, _, name in includes(umbrella)}
+    return [f"{umbrella}:1: <koda/{path.name}> is missing"
+            for path in sources.files(".h", folders=("include",))
+            if path != umbrella and f"koda/{path.name}" not in named]
+
+
 def find_cycle(graph):
     """A list of files that include each other in a ring, or None."""
     state, trail = {}, []
@@ -178,6 +187,7 @@ def main():
             problems.append(f"{path}:1: {wrong}")
         targets = [target_of(path, quoted, name) for _, quoted, name in found]
         graph[path] = [t for t in targets if t]
+    problems += check_umbrella()
     ring = find_cycle(graph)
     if ring:
         problems.append(f"{ring[0]}:1: include cycle: " + " -> ".join(map(str, ring)))

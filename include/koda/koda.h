@@ -16,6 +16,7 @@
 #include <koda/project.h>
 #include <koda/rules.h>
 #include <koda/sandbox.h>
+#include <koda/seatbelt.h>
 #include <koda/span.h>
 #include <koda/trust.h>
 #include <koda/violation.h>
