@@ -5,6 +5,8 @@
 Reads the symbols of the objects in a build directory (nm), so it sees what includes hide behind a
 shared header. Checked:
 
+  layers   a file calls its own layer and those that it may include (check_layers.py). The command
+           line calls what include/koda declares, as any embedder can, and src/base.
   cycles   files of one folder that call each other in a ring; the largest ring of each folder is
            held to RINGS. A callback is a data reference of the file that registers it and counts.
   names    no two files of the product define the same external function.
@@ -23,6 +25,7 @@ import sys
 from pathlib import Path
 
 import sources
+from check_layers import LAYERS
 
 # Folder -> files in its largest ring of calls.
 RINGS = {
@@ -118,6 +121,16 @@ def layer_of(path):
     return next((layer for layer in RINGS if path.is_relative_to(layer)), None)
 
 
+def check_layer(path, used, owner, public):
+    """Calls that leave the layers that a file may include."""
+    own = next(layer for layer in LAYERS if path.is_relative_to(layer))
+    allowed = [own] + [f"src/{name}" for name in LAYERS[own]]
+    for name in sorted(used & owner.keys()):
+        is_public = own == "cli" and name in public
+        if not is_public and not any(owner[name].is_relative_to(layer) for layer in allowed):
+            yield f"{path}:1: calls {name} of {owner[name]}; {own} may call " + ", ".join(allowed)
+
+
 def public_names():
     text = "".join(sources.without_comments(sources.read(path))
                    for path in sources.files(".h", folders=("include",)))
@@ -167,6 +180,8 @@ def main():
             text = f"{ring[0]}:1: {len(ring)} files of {layer} call each other in a ring:\n"
             (print if listing else problems.append)(text + "\n".join(calls))
     public = public_names()
+    for source, names in sorted(used.items()):
+        problems += check_layer(source, names, owner, public)
     for source, names in sorted(defined.items()):
         for name in check_prefix(source, names, public):
             problems.append(f"{source}:1: {name} does not begin with the name of its file")
