@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* For a person who reads the text without its manual: what "trust" is about, and what acts as
- * another figure than is written. Programs get the text alone. */
+/* Prints what the text does not say by itself: that "trust" is about approvals, and which limits
+ * have another value in effect than is written. For terminals only; programs get the text alone. */
 static void print_notes(const struct koda_policy *policy)
 {
 	static const char *const approvals[] = { [KODA_ASK_FORBID] = "no command runs",

@@ -31,7 +31,7 @@ struct children {
 	size_t count;
 };
 
-static struct children others; /* who were there before */
+static struct children others; /* children that the runner had when it started */
 static bool has_others;
 
 /* False if the kernel does not tell, or there are too many. */

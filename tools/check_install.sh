@@ -71,7 +71,7 @@ check 'compile static' compile static tests/install/consumer.c --static -- -stat
 check 'run static' runs static
 
 # The example starts the launcher where it is installed, which is not where it is staged: it is
-# mounted there, for nobody else to see.
+# mounted there, in a mount namespace of its own.
 runs_example() {
 	local answer
 	mkdir -p "$work/project"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Pins where a policy is decoded from text.
 
-A sandbox that reads its policy from wherever it likes can be widened by whoever writes there. So
+A sandbox that reads its policy from wherever it likes can be widened by every process that writes there. So
 every call of koda_policy_parse outside the tests is listed in tools/parse_sites.txt with a reason;
 a new call, or one that went away, fails until the list says so.
 """

@@ -10,6 +10,7 @@
             (doc/architecture.md) has replaced: DOCUMENT_WORDS, IDENTIFIER_WORDS.
   openings  no comment of the product begins with one of OPENINGS: it would refer to something
             without naming it. OPENING_EXCEPTIONS holds comments that may.
+  persons   no comment or message of the product or of tools/ speaks of somebody unnamed: PERSONS.
 """
 
 import re
@@ -45,6 +46,7 @@ IDENTIFIER_WORDS = {
     "twofold": "has_open_alias",
 }
 OPENINGS = ("The same", "Whoever", "Who ", "Nobody", "What is there")
+PERSONS = re.compile(r"\b(?:whoever|nobody|somebody|anybody)\b", re.IGNORECASE)
 # "path: first words of the comment" of comments that may begin so.
 OPENING_EXCEPTIONS = ()
 
@@ -139,6 +141,13 @@ def check_openings(path, text):
             yield f"{path}:{line_of(text, comment.start())}: comment begins with '{words[:40]}'"
 
 
+def check_persons(path, text):
+    for token in sources.COMMENT_OR_STRING.finditer(text):
+        for found in PERSONS.finditer(token.group(0)):
+            line = line_of(text, token.start() + found.start())
+            yield f"{path}:{line}: '{found.group(0)}': write a noun: process, user, caller"
+
+
 def main():
     problems, openings = [], []
     for path in documents():
@@ -149,6 +158,8 @@ def main():
         text = sources.read(path)
         problems += check_words(path, text)
         problems += check_width(path, text, prose(text))
+    for path in sources.files(".c", ".h", folders=PRODUCT + ("tools", "examples")):
+        problems += check_persons(path, sources.read(path))
     for path in sources.files(".c", ".h", folders=PRODUCT):
         text = sources.read(path)
         problems += check_identifiers(path, text)

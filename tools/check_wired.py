@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Every C source, unit test, fuzz target and bats file is named in a meson.build.
 
-The build lists its files explicitly; without this, a test that nobody added would pass for ever.
+The build lists its files explicitly; without this, a test that is not in a list would never run.
 """
 
 import re

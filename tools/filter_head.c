@@ -41,12 +41,12 @@ static const unsigned int requests[] = {
 
 /* Looking at a process that stands still, as LeakSanitizer does at the end of every program built
  * with it. No more: debuggers change what they look at, and are a large part of the kernel that
- * nobody else needs. Whose processes is for Landlock and for init itself to say. */
+ * no other program needs. Which processes may be traced is decided by Landlock and by init. */
 #define GETREGS 12 /* x86 only; another request, or none, elsewhere */
 static const unsigned int looks[] = { PTRACE_ATTACH, PTRACE_DETACH, PTRACE_CONT,
 				      PTRACE_KILL,   GETREGS,       PTRACE_GETREGSET };
 
-/* A jump whose way is known when all lists are there; there is no other so far. */
+/* A jump whose offset is known only when all lists have been written. */
 #define TO_THE_END 0xff
 
 #define LOOKS (sizeof(looks) / sizeof(looks[0]))

@@ -213,8 +213,8 @@ static void refuse_value(scmp_filter_ctx ctx, const char *name, unsigned int arg
 }
 
 /* Typing into the terminal that started us, and pasting on a console. And line disciplines: a
- * terminal of one's own is enough to have the kernel load drivers of modems and buses that hardly
- * anybody looks after. */
+ * terminal of one's own is enough to have the kernel load drivers of modems and buses that are
+ * hardly maintained. */
 static void refuse_terminal_controls(scmp_filter_ctx ctx)
 {
 	static const unsigned int commands[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
@@ -223,15 +223,15 @@ static void refuse_terminal_controls(scmp_filter_ctx ctx)
 		refuse_value(ctx, "ioctl", 1, commands[i]);
 }
 
-/* Whoever writes to a file with a lease waits for its holder, up to 45 seconds; a lease needs no
- * more than a file that can be read. Delegations (1040) are the same of directories. */
+/* A process that opens a file with a lease for writing waits for the lease's holder, up to 45
+ * seconds. A lease needs read access only. Delegations (1040) are leases of directories. */
 static void refuse_leases(scmp_filter_ctx ctx)
 {
 	refuse_value(ctx, "fcntl", 1, F_SETLEASE);
 	refuse_value(ctx, "fcntl", 1, 1040);
 }
 
-/* Init watches over limits; nobody may change its own. Its number is 1, and a command's never is.
+/* Init watches over limits, so its own must not change. Its number is 1, and a command's never is.
  * It is also one of all the user's processes that can be seen. */
 static void protect_init(scmp_filter_ctx ctx)
 {

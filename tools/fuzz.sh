@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Fuzzes each target for FUZZ_SECONDS with libFuzzer, AddressSanitizer and UBSan; 0 only replays the
-# corpus. New inputs stay in build-fuzz/corpus/, so a finding reaches the repository only with a
-# name somebody gave it.
+# corpus. New inputs stay in build-fuzz/corpus/, so a finding reaches the repository only under a
+# name that tells what it is.
 # Usage: tools/fuzz.sh [TARGET...]
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Violations: what a sandbox has denied. A store keeps the latest of them, for a host that shows
- * them, counts them or hands them to the model as a block of text. A list is a copy of a store at
+ * them, counts them or passes them to the model as a block of text. A list is a copy of a store at
  * one moment.
  *
- * Targets, commands and process names come from inside a sandbox and may hold any bytes. Whoever
- * shows them has to escape them; koda_violation_list_render does.
+ * Targets, commands and process names come from inside a sandbox and may hold any bytes. A
+ * program that shows them has to escape them; koda_violation_list_render does.
  */
 #ifndef KODA_VIOLATION_H
 #define KODA_VIOLATION_H

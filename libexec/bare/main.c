@@ -85,7 +85,7 @@ static _Noreturn void become_command(char *const argv[])
 	_exit(failed.sys_errno == ENOENT ? 127 : 126);
 }
 
-/* Collects whoever has ended; false when there is nobody left to wait for. */
+/* Reaps one child. Returns false when none is left. */
 static bool reap(pid_t command, bool *ret_ended, int *ret_status)
 {
 	int status;

@@ -236,8 +236,7 @@ static void put_files(struct renderer *r)
 	koda_seatbelt_go_betweens(&r->w);
 }
 
-/* The temporary directory becomes writable by being named, so it must be nobody's but the
- * command's. */
+/* Refuses a temporary directory that other processes use: naming it makes it writable. */
 static int check_tmpdir(const struct koda_seatbelt *seatbelt, struct koda_error *err)
 {
 	struct koda_span dir = koda_span_of(seatbelt->tmpdir ? seatbelt->tmpdir : "/");

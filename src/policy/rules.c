@@ -6,7 +6,7 @@
  *   write    needs an allow above and no deny above, of writing or of reading: what a hole makes
  *            visible again stays read-only; a package cache counts as an allow, of a copy
  *   connect  first the denied patterns, then the allowed ones (none: any host), then the address
- *            guard: whatever is not a public address has to be listed, itself or by exact name
+ *            guard: an address that is not public has to be listed, itself or by exact name
  *
  * The floor comes first and nothing re-opens it. Anything malformed is denied.
  */

@@ -140,8 +140,8 @@ enum koda_decision koda_trust_decide(enum koda_trust trust, enum koda_effect eff
 	answer = decide_top(trust, effect, acts);
 	if (!(acts & KODA_ACT_SUBAGENT) || answer != KODA_DECIDE_CONFIRM)
 		return answer;
-	/* A sub-agent's parent approved the task, so ordinary steps need no second question; what
-	 * cannot be taken back, or leaves the project, is nobody's to approve. */
+	/* A sub-agent's parent approved the task, so ordinary steps need no second question. Acts
+	 * that cannot be undone or leave the project are denied: no person is there to ask. */
 	grave = (effect != KODA_EFFECT_REMOTE_ACTION && effect != KODA_EFFECT_LOCAL_MUTATION) ||
 		(acts & KODA_ACT_OUTSIDE);
 	return grave ? KODA_DECIDE_DENY : KODA_DECIDE_ALLOW;

@@ -17,7 +17,7 @@ void koda_command_emit(const struct koda_command *command, struct koda_event eve
  * different names without end would be events without end. */
 #define VIOLATION_EVENTS_MAX 1000
 
-/* The store of the process is for those who look at it; a failure is not the command's. */
+/* Adds to koda_violations_global(). A failure of that store is no failure of the command. */
 static void add_to_global(const struct koda_violation_record *record)
 {
 	struct koda_violations *global = koda_violations_global();

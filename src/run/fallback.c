@@ -210,7 +210,8 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 	 * lacks some, which helps only in trust modes that may accept them. */
 	for (int kind = KODA_BACKEND_COUNT - 1; kind > KODA_BACKEND_NATIVE; kind--)
 		if (is_about_clause(&reasons[kind]) &&
-		    (kind != KODA_BACKEND_LANDLOCK || trust != KODA_TRUST_AUTO))
+		    (koda_backend_of((enum koda_backend_kind)kind)->has_view ||
+		     trust != KODA_TRUST_AUTO))
 			told = kind;
 	if (told != KODA_BACKEND_NATIVE) {
 		line = reasons[told];

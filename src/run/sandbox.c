@@ -60,7 +60,6 @@ static int check_project(const struct koda_sandbox_options *options, struct koda
 static int check_root(const struct koda_sandbox *sandbox, struct koda_error *err)
 {
 	struct stat st;
-
 	int r = KODA_OK;
 
 	if (stat(sandbox->site.root, &st) < 0) {

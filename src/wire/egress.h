@@ -105,7 +105,7 @@ enum koda_egress_verdict {
 	X(NO_MEMORY, ALLOW, 503, 1, "no_memory", "the proxy is out of memory")                     \
 	X(PROXY_FAILED, ALLOW, 403, 2, "proxy_failed",                                             \
 	  "the proxy ended, and its connections with it")                                          \
-	X(EVENTS_LOST, ALLOW, 403, 2, "events_lost", "events were lost, because nobody read them")
+	X(EVENTS_LOST, ALLOW, 403, 2, "events_lost", "events were lost, because they were not read")
 
 enum koda_egress_reason {
 #define KODA_EGRESS_REASON_ENUM(name, ...) KODA_EGRESS_##name,

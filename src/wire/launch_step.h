@@ -42,42 +42,42 @@ enum koda_launch_meaning {
 	X(WATCH_SIGNALS, "watch signals", UNRELATED) \
 	X(UNDUMPABLE, "become undumpable", UNRELATED) \
 	X(DUMPABLE, "become dumpable", UNRELATED) \
-	X(SET_NAME, "take its name", UNRELATED) \
+	X(SET_NAME, "set the name of the process", UNRELATED) \
 	X(SUBREAPER, "become the reaper of orphans", UNRELATED) \
 	X(RUNNER_GONE, "the runner is gone", UNRELATED) \
-	X(RUNNER_PEER, "learn who the runner is", UNRELATED) \
-	X(RUNNER_PIDFD, "hold on to the runner", UNRELATED) \
+	X(RUNNER_PEER, "find the process of the runner", UNRELATED) \
+	X(RUNNER_PIDFD, "open a pidfd of the runner", UNRELATED) \
 	X(INIT_GONE, "init is gone", UNRELATED) \
 	X(INIT_START, "start init", UNRELATED) \
-	X(INIT_PIDFD, "hold init", UNRELATED) \
+	X(INIT_PIDFD, "open a pidfd of init", UNRELATED) \
 	X(INIT_PIPE, "make a pipe", UNRELATED) \
 	X(INIT_SOCKET, "make a socket", UNRELATED) \
 	X(INIT_PDEATHSIG, "tie init to the guardian", UNRELATED) \
 	/* Placeholders. */ \
 	X(PARENT_OPEN, "open the directory of a protected name", UNRELATED) \
 	X(PARENT_LOCK, "lock the directory of a protected name", UNRELATED) \
-	X(PARENT_LOCKED, "somebody keeps the directory locked", UNRELATED) \
+	X(PARENT_LOCKED, "another process keeps the directory locked", UNRELATED) \
 	X(RESERVE, "reserve a protected name", UNRELATED) \
 	X(RESERVE_APPEARED, "a protected name appeared meanwhile", UNRELATED) \
-	X(STORE_OPEN, "open what is kept for the next run", UNRELATED) \
-	X(STORE_REPLACED, "what is kept for the next run was replaced", UNRELATED) \
+	X(STORE_OPEN, "open the store of placeholders", UNRELATED) \
+	X(STORE_REPLACED, "the store of placeholders was replaced", UNRELATED) \
 	/* Control groups. */ \
 	X(CGROUP_LIMIT, "set a limit of the control group", UNRELATED) \
 	X(CGROUP_LIMIT_LOST, "a limit of the control group did not take", UNRELATED) \
-	X(CGROUP_OOM_GROUP, "tie the control group together", UNRELATED) \
+	X(CGROUP_OOM_GROUP, "set memory.oom.group", UNRELATED) \
 	X(CGROUP_MOVE, "move the command into its control group", UNRELATED) \
 	/* Bubblewrap. */ \
 	X(BWRAP_SOCKET, "make a channel to bubblewrap", UNRELATED) \
 	X(BWRAP_MEMFD, "make a file in memory", UNRELATED) \
 	X(BWRAP_FILE, "keep the contents of a file", UNRELATED) \
 	X(BWRAP_START, "start bubblewrap", UNRELATED) \
-	X(BWRAP_PIDFD, "hold bubblewrap", UNRELATED) \
+	X(BWRAP_PIDFD, "open a pidfd of bubblewrap", UNRELATED) \
 	X(BWRAP_EXECUTE, "execute bubblewrap", UNRELATED) \
 	X(BWRAP_WAIT, "wait for bubblewrap", UNRELATED) \
 	X(BWRAP_FAILED, "bubblewrap cannot make the sandbox", UNRELATED) \
 	X(BWRAP_MASK, "bubblewrap cannot safely hide it in a tree that can be written", UNRELATED) \
-	X(INSIDE_PID, "learn who is inside", UNRELATED) \
-	X(INSIDE_PIDFD, "hold on to the first process inside", UNRELATED) \
+	X(INSIDE_PID, "find the first process inside", UNRELATED) \
+	X(INSIDE_PIDFD, "open a pidfd of the first process inside", UNRELATED) \
 	X(INSIDE_STREAMS, "take the command's streams", UNRELATED) \
 	X(INSIDE_VIEW, "the view cannot be made", UNRELATED) \
 	/* The view. */ \
@@ -97,19 +97,19 @@ enum koda_launch_meaning {
 	X(FS_COUNT, "too many file systems", UNRELATED) \
 	X(MOUNT_POINT, "open the mount point", UNRELATED) \
 	X(MOUNT, "mount on", UNRELATED) \
-	X(MOUNT_STAT, "look at what is to be mounted", UNRELATED) \
+	X(MOUNT_STAT, "examine the file to be mounted", UNRELATED) \
 	X(MOUNT_READ_ONLY, "make a mount read-only", IF_DENIED) \
 	X(PIN_LINK, "pin the link", UNRELATED) \
 	X(FILE_MAKE, "make the file", UNRELATED) \
 	X(FILE_WRITE, "write the file", UNRELATED) \
 	X(FILE_MODE, "give the file its mode", UNRELATED) \
 	X(MASK_MAKE, "make a mask", UNRELATED) \
-	X(MASK_OPEN, "hold on to a mask", UNRELATED) \
+	X(MASK_OPEN, "open a mask", UNRELATED) \
 	X(MASK_CLONE, "clone a mask for", UNRELATED) \
-	X(HIDE_OPEN, "open what is to be hidden", UNRELATED) \
-	X(HIDE_CLOSED, "the way to what is to be hidden is closed", UNRELATED) \
+	X(HIDE_OPEN, "open the file to be hidden", UNRELATED) \
+	X(HIDE_CLOSED, "a directory above the file to be hidden is closed", UNRELATED) \
 	X(HIDE, "hide", UNRELATED) \
-	X(HIDE_REPLACED, "hide what is replaced all the time", UNRELATED) \
+	X(HIDE_REPLACED, "hide a file that is replaced again and again", UNRELATED) \
 	X(DEVICE_CLONE, "clone a device", IF_DENIED) \
 	X(DEVICE_NONE, "not a device", UNRELATED) \
 	X(DEVICE_NODE, "make room for a device", UNRELATED) \
@@ -122,26 +122,26 @@ enum koda_launch_meaning {
 	X(NET_LOOPBACK, "bring the loopback up", IF_DENIED) \
 	X(NET_LISTEN, "listen for the proxy", UNRELATED) \
 	X(NET_START, "start a process for the network", UNRELATED) \
-	X(NET_SEND, "hand the network over", UNRELATED) \
+	X(NET_SEND, "pass the network namespace", UNRELATED) \
 	X(NET_WAIT, "wait for the network", UNRELATED) \
 	X(NET_ENTER, "enter the network namespace", UNRELATED) \
-	X(NET_SEND_LISTENER, "hand the proxy's socket out", UNRELATED) \
+	X(NET_SEND_LISTENER, "pass the listening socket to the runner", UNRELATED) \
 	/* The terminal. */ \
 	X(TERMINAL_MAKE, "make a terminal", UNRELATED) \
 	X(TERMINAL_OPEN, "open the terminal", UNRELATED) \
 	X(TERMINAL_STATE, "look at the terminal", UNRELATED) \
 	X(TERMINAL_SET, "set up the terminal", UNRELATED) \
-	X(TERMINAL_SEND, "hand the terminal out", UNRELATED) \
+	X(TERMINAL_SEND, "pass the terminal to the runner", UNRELATED) \
 	X(TERMINAL_TAKE, "take the terminal", UNRELATED) \
 	X(TERMINAL_CONTROL, "take control of the terminal", UNRELATED) \
 	/* The command and its lock-down. */ \
 	X(COMMAND_START, "start the command's process", UNRELATED) \
-	X(COMMAND_PIDFD, "hold on to the command", UNRELATED) \
+	X(COMMAND_PIDFD, "open a pidfd of the command", UNRELATED) \
 	X(COMMAND_SESSION, "start a session", UNRELATED) \
 	X(COMMAND_CWD, "enter", UNRELATED) \
-	X(FDS_RECEIVE, "take what the host hands over", UNRELATED) \
-	X(FDS_OTHERS, "the host hands over something else", UNRELATED) \
-	X(FDS_REFUSED, "a descriptor cannot be handed over", UNRELATED) \
+	X(FDS_RECEIVE, "receive the descriptors that the host passes", UNRELATED) \
+	X(FDS_OTHERS, "the host passes other descriptors than planned", UNRELATED) \
+	X(FDS_REFUSED, "a descriptor cannot be passed", UNRELATED) \
 	X(FDS_PLACE, "place a descriptor below the limit of open files", UNRELATED) \
 	X(RLIMIT_GET, "look at a resource limit", UNRELATED) \
 	X(RLIMIT_SET, "set a resource limit", UNRELATED) \
@@ -156,7 +156,7 @@ enum koda_launch_meaning {
 	X(LANDLOCK_CREATE, "create a Landlock ruleset", UNRELATED) \
 	X(LANDLOCK_OPEN, "open for Landlock", UNRELATED) \
 	X(LANDLOCK_STAT, "look at", UNRELATED) \
-	X(LANDLOCK_STAT_EXACT, "look at what Landlock is to grant", UNRELATED) \
+	X(LANDLOCK_STAT_EXACT, "examine the file that Landlock is to grant", UNRELATED) \
 	X(LANDLOCK_RULE, "add a Landlock rule for", UNRELATED) \
 	X(LANDLOCK_ENTER, "enter the Landlock domain", UNRELATED) \
 	X(LANDLOCK_SCOPE, "keep signals within the sandbox", UNRELATED) \
@@ -167,12 +167,12 @@ enum koda_launch_meaning {
 	X(PROCTREE_LIST, "list child processes by", UNRELATED) \
 	X(PROCTREE_HIDDEN, "a process hides from being counted, and all were ended", UNRELATED) \
 	X(TOKEN_MAKE, "make a token", UNRELATED) \
-	X(LISTENER_SEND, "hand the supervision over", UNRELATED) \
-	X(LISTENER_RECEIVE, "take the supervision over", UNRELATED) \
-	X(COMMAND_NEEDS_SEND, "give the command what it needs", UNRELATED) \
-	X(COMMAND_NEEDS_RECEIVE, "take what the command needs", UNRELATED) \
+	X(LISTENER_SEND, "pass the notify filter", UNRELATED) \
+	X(LISTENER_RECEIVE, "receive the notify filter", UNRELATED) \
+	X(COMMAND_NEEDS_SEND, "pass descriptors to the command", UNRELATED) \
+	X(COMMAND_NEEDS_RECEIVE, "receive the descriptors of the command", UNRELATED) \
 	X(COMMAND_STREAMS, "take the streams", UNRELATED) \
-	X(COMMAND_PID_SEND, "tell the guardian of the command", UNRELATED) \
+	X(COMMAND_PID_SEND, "pass the command's pid to the guardian", UNRELATED) \
 	X(BROKER_START, "supervise system calls", UNRELATED) \
 	X(BROKER_CONNECT_START, "supervise connections", UNRELATED) \
 	/* The self-check. */ \

@@ -40,7 +40,7 @@ static const char *refuse_socket(int fd)
 		return "a datagram socket can send to any socket of the host";
 	if (socket_option(fd, SO_ACCEPTCONN) != 0 ||
 	    getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
-		return "only a socket that is connected leads to nobody else";
+		return "a socket that is not connected can be connected to any other";
 	return NULL;
 }
 

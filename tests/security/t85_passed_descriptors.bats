@@ -53,7 +53,7 @@ print(*filter(is_open, range(200)))'
 	local kind host=$KODA_TRUSTING_RUNNER
 	for kind in "${forbidden[@]}"; do
 		run -125 hand 5:pipe "6:$kind" -- touch ran
-		[[ $output == *'not waited for: '*'a descriptor cannot be handed over'* && ! -e ran ]]
+		[[ $output == *'not waited for: '*'a descriptor cannot be passed'* && ! -e ran ]]
 		rm -f "$elsewhere/socket"
 	done
 	# Twin: what may be handed over is, by the same runner.

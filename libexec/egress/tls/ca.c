@@ -128,8 +128,8 @@ static int add_block(struct reading *reading, const struct koda_pem_block *block
 		return refuse(reading->err,
 			      "a block of the CA files is neither certificate nor key");
 	if (is_key && is_encrypted(block))
-		return refuse(reading->err, "the private key of the CA is encrypted: nobody is "
-					    "there to type its passphrase, store it without one");
+		return refuse(reading->err, "the private key of the CA is encrypted: store it "
+					    "without a passphrase, which cannot be typed here");
 	r = decode_body(block->body, &der, &len);
 	if (r == KODA_E_NOMEM)
 		return koda_fail_nomem(reading->err);

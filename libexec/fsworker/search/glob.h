@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Patterns of names: those of glob requests and those of ignore files. A pattern is a list of
- *parts, one for each component of a path. A set of bits says which parts may come next, so matching
- *takes time in proportion to the name and the pattern, whatever they are.
+ * parts, one for each component of a path. A set of bits says which parts may come next, so
+ * matching takes time in proportion to the name and the pattern, whatever they are.
  *
  *	*       any bytes of a component        ?       one character
  *	[a-z]   one of them, [!a-z] none        \x      the character x

@@ -80,8 +80,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 		of[KODA_CLAUSE_SOCKETS].reason =
 			"those outside the trees that can be written are hidden; if the host has "
 			"one inside, nothing runs";
-		of[KODA_CLAUSE_PRIVATE_DIRS].reason =
-			"the times of the host's harmless device nodes can be set, as by anybody";
+		of[KODA_CLAUSE_PRIVATE_DIRS].reason = "the times of the host's harmless device "
+						      "nodes can be set, as every user can";
 		of[KODA_CLAUSE_WRITE_OUTSIDE].reason =
 			"of what the host mounts meanwhile Landlock alone keeps writes away";
 	}

@@ -42,7 +42,7 @@ static void add(struct split *s, const char *bytes, size_t len)
 
 static void add_char(struct split *s, char c)
 {
-	/* These bytes have a meaning of ours, and none in a path that anybody uses. */
+	/* Markers of this splitter. They are control bytes, which paths in use do not have. */
 	if (c == KODA_GIT_SHELL_OUTPUT)
 		c = KODA_GIT_SHELL_VALUE;
 	add(s, &c, 1);

@@ -50,7 +50,7 @@ enum koda_git_shell_kind {
 	KODA_GIT_SHELL_OTHER,
 	KODA_GIT_SHELL_PREFIX,      /* a keyword, or a program that runs the program after it */
 	KODA_GIT_SHELL_SHELL,       /* runs the script that its first operand names */
-	KODA_GIT_SHELL_INTERPRETER, /* likewise, but its options may have operands too */
+	KODA_GIT_SHELL_INTERPRETER, /* runs a script as well; its options may have operands */
 	KODA_GIT_SHELL_SOURCE,
 	KODA_GIT_SHELL_EVAL,
 	KODA_GIT_SHELL_CD,

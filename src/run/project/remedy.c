@@ -50,7 +50,8 @@ static const struct {
 	{ KODA_LAUNCH_CHECK_VIEW, 0, "run it again" },
 	{ KODA_LAUNCH_PARENT_LOCKED, 0,
 	  "end the program that holds a lock (flock) on it, then run it again" },
-	/* It was made, so there are rights; but it would show what somebody has covered. */
+	/* The file system was made, so the rights suffice. Mounting it would uncover what the
+	 * container has covered. */
 	{ KODA_LAUNCH_FS_MOUNT, EPERM,
 	  "a container has to show all of /proc (podman: --security-opt unmask=ALL)" },
 	{ KODA_LAUNCH_MAP_USER, EPERM, USERNS_OFF },

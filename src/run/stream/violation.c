@@ -21,10 +21,10 @@ struct subscriber {
 
 struct koda_violations {
 	atomic_uint references;
-	pthread_mutex_t adding; /* a thread that takes it twice is told so */
+	pthread_mutex_t adding; /* error-checking: a second lock by its owner fails */
 	struct subscriber subscribers[KODA_SUBSCRIBERS_MAX];
 	pthread_mutex_t data_mutex;
-	pthread_mutex_t *data; /* that, for all below: those who only read it take it too */
+	pthread_mutex_t *data; /* &data_mutex; guards all members below, for reading as well */
 	uint64_t dropped;
 	size_t capacity;
 	size_t first;
