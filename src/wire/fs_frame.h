@@ -31,7 +31,7 @@
 
 /* The worker's descriptors besides 0-2. */
 #define KODA_FS_SOCKET_FD 3
-#define KODA_FS_RULES_FD  4 /* the roots and rules, sealed: wire/fs_rules.h */
+#define KODA_FS_RULES_FD  4 /* the roots and rules, sealed: wire/fs_setup.h */
 #define KODA_FS_SELF_FD   5 /* the worker's own program, sealed; it closes this */
 
 /* Ceilings. Texts of a frame together; bytes of a DATA frame; requests of one client whose contents
