@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A path index as bytes, for a process that decides about paths and must not parse anything else:
- * the marked paths and their marks, in the byte order of the machine. Whoever passes them on seals
- * them. Needs libc only.
+ * the marked paths and their marks, in the byte order of the machine. The process that sends them
+ * seals them. Needs libc only.
  */
 #ifndef KODA_POLICY_PATHINDEX_BLOB_H
 #define KODA_POLICY_PATHINDEX_BLOB_H
