@@ -152,14 +152,9 @@ static void what_may_not_be_read_is_not_told(void **state)
 
 static void names_may_be_any_bytes(void **state)
 {
-	static const char *const names[] = { "\n",
-					     " ",
-					     "%s",
-					     "--",
-					     "\xff\xfe",
-					     "\xe2\x80\xae"
-					     "x",
-					     "*" };
+	static const char *const names[] = {
+		"\n", " ", "%s", "--", "\xff\xfe", "x\xe2\x80\xae", "*"
+	};
 	char longest[256];
 	struct search_rig rig = { .dir = *state, .pattern = "*" };
 
