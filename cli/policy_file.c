@@ -66,7 +66,7 @@ int cli_policy_file_read(struct cli_policy_file *file, const char *path, struct 
 	if (fstat(fd, &opened) < 0 || lstat(real, &found) < 0 ||
 	    stat(above[0] ? above : "/", &dir) < 0 || opened.st_dev != found.st_dev ||
 	    opened.st_ino != found.st_ino)
-		return koda_fail(err, KODA_E_SYS, 0, "changed while it was looked at");
+		return koda_fail(err, KODA_E_SYS, 0, "changed while it was examined");
 	file->refusal = find_refusal(&opened, &dir);
 	file->arg = path;
 	return cli_input_read(fd, text, err);

@@ -5,7 +5,7 @@
 
 #include <koda/trust.h>
 
-/* What is left of a message for the recipe. */
+/* Bytes of a message that the recipe may have. */
 #define RECIPE_MAX 186
 
 /* Bytes of the word that the message repeats. */

@@ -147,7 +147,7 @@ void cli_signals_release(void)
 
 void cli_signals_forward(struct koda_command *command)
 {
-	/* So many seconds, over a hundred years, count as none. */
+	/* UINT32_MAX seconds, over a hundred years, count as no limit. */
 	bool endless = koda_command_limit(command, KODA_LIMIT_WALL_TIME) >= UINT32_MAX;
 	const struct {
 		int number;

@@ -29,7 +29,7 @@ int cli_variables_take(struct koda_strv *variables, const struct cli_call *call,
 	if (option == CLI_OPT_ENV && koda_env_looks_secret(entry ? entry : arg))
 		return cli_args_fail(call, err,
 				     "%.*s looks like a credential: the command, and what it runs, "
-				     "could send it away; --env-secret %.*s hands it through",
+				     "could send it away; --env-secret %.*s passes it",
 				     name_len, arg, name_len, arg);
 	return entry ? koda_strv_add(variables, entry, err) : KODA_OK;
 }

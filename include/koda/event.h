@@ -94,7 +94,7 @@ struct koda_event_start {
 	const uint64_t *limits; /* KODA_LIMIT_COUNT of them; UINT64_MAX: none */
 	const char *tls; /* with net.mitm "terminated", or "opaque" if its bundle has no key; else
 			    NULL */
-	enum koda_source denials; /* who tells of denied files: KERNEL, or STDERR alone */
+	enum koda_source denials; /* source of denied files: KERNEL, or STDERR alone */
 };
 
 struct koda_event_violation {

@@ -30,7 +30,7 @@ struct koda_project;
 
 /* Resolves root (NULL: the working directory; it need not exist) and reads HOME, XDG_*, PATH and
  * GIT_CONFIG_GLOBAL from host_env (NULL-terminated NAME=VALUE) and the user's home from
- * /etc/passwd. Fails: DENIED for a root that would hand over the machine (/, $HOME, /tmp, system
+ * /etc/passwd. Fails: DENIED for a root that would open the machine (/, $HOME, /tmp, system
  * directories), POLICY, SYS, NOMEM. */
 KODA_API KODA_CHECK int koda_project_open(const char *root, const char *const *host_env,
 					  struct koda_project **ret_project,

@@ -301,9 +301,10 @@ int koda_bwrap_args(const struct koda_plan *divided, struct koda_buf *out, struc
 	struct writer w = { .out = out, .plan = divided };
 
 	if (!has_view(divided))
-		return koda_fail(err, KODA_E_INVALID, 0,
-				 "bubblewrap has no words for a plan of the backend landlock; plan "
-				 "for another");
+		return koda_fail(
+			err, KODA_E_INVALID, 0,
+			"a plan of the backend landlock has no arguments for bubblewrap; plan "
+			"for another");
 	put_frame(&w);
 	put(&w, "--unshare-net");
 	put_bind(&w, "--ro-bind", "/");

@@ -179,7 +179,7 @@ int koda_plan_command(struct koda_plan *plan, const struct koda_plan_request *re
 		const struct koda_op op = { .kind = KODA_OP_DESCRIPTOR,
 					    .n1 = (uint64_t)request->passed_fds->numbers[i] };
 
-		r = koda_plan_add(plan, &op, "handed over by the host", err);
+		r = koda_plan_add(plan, &op, "passed by the host", err);
 	}
 	if (r == KODA_OK)
 		r = add_text(plan, KODA_OP_CWD, request->cwd, err);

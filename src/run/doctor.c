@@ -19,8 +19,7 @@
 #define PROBE_SECS 10
 
 static const struct koda_finding not_started = {
-	KODA_ENFORCEMENT_REFUSED,
-	"the sandbox cannot be started, and nothing is known that speaks against it", ""
+	KODA_ENFORCEMENT_REFUSED, "the sandbox cannot be started, and the reason is unknown", ""
 };
 static const struct koda_finding not_built = { KODA_ENFORCEMENT_REFUSED, "not in this release",
 					       "" };

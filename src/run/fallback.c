@@ -28,7 +28,7 @@ static bool is_obstacle(const struct koda_report *report)
 	const bool denied = report->sys_errno == EPERM || report->sys_errno == EACCES ||
 			    report->sys_errno == ENOSYS;
 
-	/* Too little of something today says nothing about the machine. */
+	/* A lack of memory or processes today says nothing about the machine. */
 	if (report->kind != KODA_REPORT_SETUP_FAILED || report->sys_errno == ENOMEM ||
 	    report->sys_errno == EAGAIN)
 		return false;
@@ -154,7 +154,7 @@ static int probe(struct koda_sandbox *sandbox, const struct koda_command_options
 	sandbox->on_event = on_event;
 	if (r < 0)
 		return r;
-	/* Only the first backend makes way for another. */
+	/* Only the first backend fails so that the next one is tried. */
 	if (!command)
 		return koda_fail(err, KODA_E_INTERNAL, 0, "no command to try the backend with");
 	if (command->deadline_ns > deadline)
@@ -199,12 +199,12 @@ static int refuse(enum koda_trust trust, const struct koda_error *why,
 	unexplained = koda_backend_of(KODA_BACKEND_NATIVE)->judge(&machine, &findings);
 	if (unexplained)
 		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
-				   "nothing ran; they hold files, processes and network: "
+				   "nothing ran; files, processes and network need them: "
 				   "%.40s%s%.150s",
 				   why->field, why->field[0] ? ": " : "", why->message);
 	else
 		(void)koda_fail_at(&line, KODA_E_UNSUPPORTED, 0, "user namespaces",
-				   "nothing ran; they hold files, processes and network: %s; %s",
+				   "nothing ran; files, processes and network need them: %s; %s",
 				   findings.clause[0].reason, findings.clause[0].remedy);
 	/* The first backend that only lacks a clause says best what is missing. Landlock always
 	 * lacks some, which helps only in trust modes that may accept them. */

@@ -75,7 +75,7 @@ enum koda_launch_meaning {
 	X(BWRAP_EXECUTE, "execute bubblewrap", UNRELATED) \
 	X(BWRAP_WAIT, "wait for bubblewrap", UNRELATED) \
 	X(BWRAP_FAILED, "bubblewrap cannot make the sandbox", UNRELATED) \
-	X(BWRAP_MASK, "bubblewrap cannot safely hide it in a tree that can be written", UNRELATED) \
+	X(BWRAP_MASK, "bubblewrap cannot safely hide a file in a writable tree", UNRELATED) \
 	X(INSIDE_PID, "find the first process inside", UNRELATED) \
 	X(INSIDE_PIDFD, "open a pidfd of the first process inside", UNRELATED) \
 	X(INSIDE_STREAMS, "take the command's streams", UNRELATED) \
@@ -180,7 +180,7 @@ enum koda_launch_meaning {
 	X(NAMESPACE_READ, "look at a namespace", UNRELATED) \
 	X(CHECK_HOST_NAMESPACE, "self-check: still in the host's namespace", UNRELATED) \
 	X(CHECK_VIEW_NAMESPACE, "self-check: still where the view was built", UNRELATED) \
-	X(CHECK_STATE, "self-check: not as it must be", UNRELATED) \
+	X(CHECK_STATE, "self-check: a process attribute differs", UNRELATED) \
 	X(CHECK_CAPABILITIES, "self-check: look at capabilities", UNRELATED) \
 	X(CHECK_FILTER, "self-check: the system-call filter does not answer", UNRELATED) \
 	X(CHECK_RANDOM, "self-check: no random bytes", UNRELATED) \

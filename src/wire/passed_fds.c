@@ -61,14 +61,14 @@ const char *koda_passed_fds_refusal(int fd)
 	if (S_ISFIFO(st.st_mode))
 		return fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS
 			       ? NULL
-			       : "a pipe that has a name can be met by others";
+			       : "other processes can open a pipe that has a name";
 	/* Only memfds have seals: files of /proc, devices and namespaces have none. */
 	if (S_ISREG(st.st_mode) && st.st_nlink == 0 && fcntl(fd, F_GET_SEALS) >= 0)
 		return NULL;
 	if (S_ISREG(st.st_mode))
 		return "a file can be opened again for more, and its mode and times be changed; "
-		       "hand over a pipe or a memory file with its contents";
-	return "only pipes, connected Unix sockets and memory files can be handed over";
+		       "pass a pipe or a memory file with its contents";
+	return "only pipes, connected Unix sockets and memory files can be passed";
 }
 
 bool koda_passed_fds_is_sound(const struct koda_passed_fds *passed)

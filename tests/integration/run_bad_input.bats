@@ -255,7 +255,7 @@ nothing_ran() {
 	status=0 stdout=''
 	"$KODA_DENY" openat2 ENOSYS clone3 ENOSYS -- "$KODA_BIN" run touch ran </dev/null 2>"$BATS_TEST_TMPDIR/err" || status=$?
 	slurp stderr "$BATS_TEST_TMPDIR/err"
-	nothing_ran 'what is to be protected' 'a filter hides its calls, as another sandbox does: start it outside'
+	nothing_ran 'a protected name' 'a filter hides its calls, as another sandbox does: start it outside'
 }
 
 @test "sockets that neither the kernel nor the table will name" {

@@ -120,11 +120,11 @@ among() {
 	did_run bwrap
 	chmod 775 "$elsewhere/bwrap"
 	attempt --backend bwrap
-	did_not_run "bubblewrap is not root's alone" package
+	did_not_run "bubblewrap is not a program that only root can change" package
 	chmod 755 "$elsewhere/bwrap"
 	chown 65534 "$elsewhere/bwrap"
 	attempt --backend bwrap
-	did_not_run "bubblewrap is not root's alone"
+	did_not_run "bubblewrap is not a program that only root can change"
 }
 
 # bats test_tags=needs:root
@@ -382,7 +382,7 @@ run_meanwhile() {
 @test "where the launcher may not mount, nothing is hidden in the project, and that is said" {
 	only_bubblewrap
 	attempt --backend bwrap --deny-read "$project/file"
-	did_not_run 'bubblewrap cannot safely hide it in a tree that can be written' "$project/file"
+	did_not_run 'bubblewrap cannot safely hide a file in a writable tree' "$project/file"
 	# Twin: outside the project it is.
 	echo contents >"$HOME/secret"
 	run "${lack[@]}" "$KODA_BIN" run --backend bwrap cat "$HOME/secret"

@@ -117,15 +117,15 @@ void egress_gate_refuse_origin(struct egress_conn *conn)
 
 	EGRESS_REPORT_TEXT(
 		event.text,
-		koda_span_of("this port is for HTTP, TLS and SSH, and the server of what "
-			     "began as SSH is none for it"));
+		koda_span_of("this port is for HTTP, TLS and SSH, and the server did not "
+			     "answer as an SSH server"));
 	egress_conn_report_as(conn, KODA_EGRESS_BAD_REQUEST, &event);
 	egress_conn_break(conn);
 }
 
 static bool refuse_other(struct egress_conn *conn)
 {
-	refuse_text(conn, "this port is for HTTP, TLS and SSH, and it was none of them");
+	refuse_text(conn, "this port is for HTTP, TLS and SSH, and the bytes are none of these");
 	return false;
 }
 
@@ -174,7 +174,7 @@ static bool judge_text(struct egress_conn *conn, bool ended)
 	case EGRESS_SNIFF_BAD:
 		break;
 	}
-	refuse_text(conn, "it begins like a request, and is none");
+	refuse_text(conn, "it begins like an HTTP request, and is malformed");
 	return false;
 }
 

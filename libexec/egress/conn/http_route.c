@@ -72,8 +72,8 @@ void egress_http_route_start(struct egress_conn *conn, const struct egress_reque
 			return;
 		}
 	}
-	egress_exchange_refused(http->x,
-				&(struct egress_refusal){ .status = 400,
-							  .code = "bad_request",
-							  .text = "only http:// goes this way" });
+	egress_exchange_refused(http->x, &(struct egress_refusal){
+						 .status = 400,
+						 .code = "bad_request",
+						 .text = "only http:// URLs can be requested so" });
 }

@@ -131,6 +131,6 @@ int koda_admit(enum koda_trust trust, const struct koda_findings *findings, koda
 
 	if (trust == KODA_TRUST_AUTO && accepted)
 		return koda_fail(err, KODA_E_INVALID, 0,
-				 "trust mode auto accepts no clause that does not hold");
+				 "trust mode auto accepts no clause that is not enforced");
 	return missing ? refuse(trust, findings, missing, err) : KODA_OK;
 }

@@ -33,7 +33,7 @@ static struct koda_finding judge_bubblewrap(const struct koda_machine *machine)
 		return koda_finding_refused("bubblewrap is not installed",
 					    "install the package bubblewrap");
 	case KODA_BUBBLEWRAP_FOREIGN:
-		return koda_finding_refused("bubblewrap is not root's alone, or no program",
+		return koda_finding_refused("bubblewrap is not a program that only root can change",
 					    "install the package bubblewrap again");
 	case KODA_BUBBLEWRAP_THERE:
 		break;
@@ -66,8 +66,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 		"a protected name is a link, and bubblewrap cannot hold a link in its place",
 		"replace the link by what it leads to");
 	of[KODA_CLAUSE_CACHES] =
-		koda_finding_emulated("bubblewrap has no copies; caches are private and "
-				      "empty",
+		koda_finding_emulated("bubblewrap makes no overlays; caches are private "
+				      "and empty",
 				      "let koda-sandbox make namespaces itself");
 	if (machine->open_views) {
 		of[KODA_CLAUSE_WRITE_PROTECTED].reason =
@@ -75,15 +75,15 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 			"in a tree of the host, so that "
 			"no descriptor leaves one";
 		of[KODA_CLAUSE_HIDDEN_READS].reason =
-			"outside the trees that can be written; if anything inside one is to be "
-			"hidden, nothing runs; what the host mounts meanwhile can be seen";
+			"outside of writable trees; if the policy hides a file inside one, "
+			"nothing runs; what the host mounts during the run can be seen";
 		of[KODA_CLAUSE_SOCKETS].reason =
-			"those outside the trees that can be written are hidden; if the host has "
-			"one inside, nothing runs";
+			"sockets outside of writable trees are hidden; if the host has a socket "
+			"inside one, nothing runs";
 		of[KODA_CLAUSE_PRIVATE_DIRS].reason = "the times of the host's harmless device "
 						      "nodes can be set, as every user can";
 		of[KODA_CLAUSE_WRITE_OUTSIDE].reason =
-			"of what the host mounts meanwhile Landlock alone keeps writes away";
+			"only Landlock refuses writes to what the host mounts during the run";
 	}
 	return true;
 }
@@ -102,7 +102,7 @@ static int fail_without_bubblewrap(enum koda_bubblewrap found, struct koda_error
 	bool missing = found == KODA_BUBBLEWRAP_MISSING;
 	int r = koda_fail(err, KODA_E_UNSUPPORTED, 0, "%s",
 			  missing ? "bubblewrap is not installed"
-				  : "bubblewrap is not root's alone");
+				  : "bubblewrap is not a program that only root can change");
 
 	koda_remedy_add_for(err, missing ? KODA_FAILURE_BWRAP_MISSING : KODA_FAILURE_BWRAP_FOREIGN);
 	return r;

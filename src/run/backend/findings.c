@@ -36,8 +36,8 @@ static struct koda_finding judge_landlock(const struct koda_machine *machine)
 	if (machine->landlock_abi >= ABI_TRUNCATE)
 		return koda_finding_enforced("");
 	if (machine->landlock_abi >= ABI_MOVES)
-		return koda_finding_enforced("of this kernel's Landlock truncation is not a part; "
-					     "the view alone holds it");
+		return koda_finding_enforced("this kernel's Landlock does not cover truncation; "
+					     "only the view refuses it");
 	if (machine->landlock_abi >= ABI_ANY)
 		return koda_finding_emulated(
 			"this kernel's Landlock refuses every move between directories",
@@ -69,7 +69,8 @@ struct koda_finding koda_findings_calls(const struct koda_machine *machine)
 		return koda_finding_refused(
 			"a system-call filter around this process hides openat2, close_range or "
 			"mount_setattr, as another sandbox does",
-			"start it outside of that, or with a seccomp profile that allows them");
+			"start koda-sandbox outside of that, or with a seccomp profile that allows "
+			"them");
 	case KODA_CALLS_THERE:
 		break;
 	}
@@ -103,7 +104,8 @@ void koda_findings_limits(const struct koda_machine *machine, struct koda_findin
 {
 	if (!machine->cgroup)
 		findings->clause[KODA_CLAUSE_MEMORY] = koda_finding_emulated(
-			"the sandbox looks at what all have, several times a second",
+			"the sandbox adds up the memory of processes and files several times a "
+			"second",
 			"start from a session that delegates a control group (v2) with "
 			"memory and pids, as systemd-run --user --scope -p Delegate=yes does");
 	if (machine->as_root && !machine->cgroup)

@@ -77,9 +77,9 @@ static void judge_abi(int abi, struct koda_finding *of)
 		of[KODA_CLAUSE_PROCESSES] = koda_finding_refused(
 			"this kernel's Landlock lets processes of the host be signalled",
 			"use a kernel of version 6.12 or later");
-		of[KODA_CLAUSE_END_OF_TREE] =
-			koda_finding_emulated("what is left is looked for and ended, one by one",
-					      "use a kernel of version 6.12 or later");
+		of[KODA_CLAUSE_END_OF_TREE] = koda_finding_emulated(
+			"processes that are left are found and ended one by one",
+			"use a kernel of version 6.12 or later");
 	}
 }
 
@@ -93,12 +93,11 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	if (obstacle.enforcement == KODA_ENFORCEMENT_REFUSED)
 		return false;
 	of[KODA_CLAUSE_WRITE_PROTECTED] = koda_finding_enforced(
-		"nothing can be made or removed in a directory that leads to something "
-		"protected");
+		"no name can be made or removed in a directory above a protected name");
 	of[KODA_CLAUSE_HIDDEN_READS] =
-		koda_finding_enforced("contents; that a hidden name exists can be seen");
-	of[KODA_CLAUSE_SOCKETS] = koda_finding_enforced(
-		"those of the command can be made and reached only below TMPDIR");
+		koda_finding_enforced("contents are hidden; that the name exists can be seen");
+	of[KODA_CLAUSE_SOCKETS] =
+		koda_finding_enforced("the command can make and reach sockets only below TMPDIR");
 	of[KODA_CLAUSE_MISSING_NAMES] = koda_finding_refused(
 		"without a mount, a protected name that does not exist can be created "
 		"wherever nothing protected exists",
@@ -117,8 +116,8 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 	/* A cgroup is charged for files in a tmpfs; init would have to stat every file. */
 	if (!machine->cgroup)
 		of[KODA_CLAUSE_MEMORY].reason =
-			"the sandbox looks at what all have, several times a second; files "
-			"in TMPDIR are not counted, not even where /tmp is in memory";
+			"the sandbox adds up the memory of all processes several times a second; "
+			"files in TMPDIR are not counted, not even where /tmp is a tmpfs";
 	/* RLIMIT_NPROC counts all processes of the user, those of the host too. */
 	if (!machine->cgroup)
 		of[KODA_CLAUSE_PROCESS_COUNT] = koda_finding_emulated(

@@ -61,7 +61,7 @@ int koda_launcher_send_plan(struct koda_launcher *launcher, const struct koda_pl
 	if (r == KODA_OK &&
 	    send(launcher->channels.life[0], &message, sizeof(message), MSG_NOSIGNAL) < 0 &&
 	    errno != EPIPE && errno != ECONNRESET)
-		r = koda_fail(err, KODA_E_SYS, errno, "cannot hand the plan over");
+		r = koda_fail(err, KODA_E_SYS, errno, "cannot send the plan");
 	return r;
 }
 

@@ -39,7 +39,7 @@ static bool judge(const struct koda_machine *machine, struct koda_findings *ret_
 			    "was asked for");
 	if (!as_root)
 		ret_findings->clause[KODA_CLAUSE_PROCESS_COUNT] =
-			held(false, "counted together with what else the user runs");
+			held(false, "the user's other processes count, too");
 	ret_findings->clause[KODA_CLAUSE_WALL_TIME] =
 		held(false, "only the command's process group is ended");
 	ret_findings->clause[KODA_CLAUSE_OUTPUT] = held(true, "");

@@ -41,7 +41,7 @@ static int with_text(const char *path,
 	if (r < 0)
 		return r;
 	if (fstat(fd, &st) < 0)
-		return koda_fail(err, KODA_E_SYS, errno, "cannot be looked at");
+		return koda_fail(err, KODA_E_SYS, errno, "cannot be examined");
 	if (st.st_size == 0 || (size_t)st.st_size > KODA_PEM_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0, "is empty or too large");
 	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

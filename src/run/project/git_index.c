@@ -270,7 +270,7 @@ static bool read_extension(struct koda_git_index *index, struct koda_span bytes,
 		return len == 0;
 	if (memcmp(name, "IEOT", 4) == 0)
 		return are_blocks_linear(bytes, w, w->at, len);
-	/* It is the last one. */
+	/* EOIE is the last extension. */
 	if (memcmp(name, "EOIE", 4) == 0)
 		return len == 4 + w->hash_len && w->left == len + w->hash_len &&
 		       get32(w->at) == end;

@@ -98,7 +98,7 @@ static int begin_below_git(struct follower *follower, struct koda_git_scan_queue
 				       errno == ENAMETOOLONG
 			       ? KODA_OK
 			       : koda_fail_at(err, KODA_E_SYS, errno, path,
-					      "is a link, and where it leads cannot be looked at; "
+					      "is a link, and its target cannot be examined; "
 					      "remove it");
 	r = koda_path_trace(path, &real, &links, err);
 	if (r == KODA_OK)

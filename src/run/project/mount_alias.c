@@ -144,7 +144,7 @@ static int read_table(struct koda_mount_table *mounts, struct koda_error *err)
 
 	if (fd < 0)
 		return koda_fail_at(err, KODA_E_SYS, errno, KODA_MOUNT_TABLE_PATH,
-				    "it cannot be told what is mounted twice");
+				    "cannot tell which directories are mounted twice");
 	r = koda_fd_read_all(fd, &mounts->text, err);
 	return r < 0 ? r : koda_mount_table_parse(mounts, err);
 }

@@ -121,7 +121,7 @@ int koda_policy_links_check_unseen(const char *path, int error, struct koda_erro
 	/* ELOOP and ENAMETOOLONG: no process can get there. */
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG)
 		return KODA_OK;
-	return koda_fail_at(err, KODA_E_SYS, error, path, "cannot look at what is to be protected");
+	return koda_fail_at(err, KODA_E_SYS, error, path, "cannot examine a protected name");
 }
 
 int koda_policy_links_check_unseen_in(const char *dir, const char *name, int error,
@@ -153,7 +153,7 @@ static int check_seen(const char *resolved, struct koda_error *err)
 		return koda_fail(err, KODA_E_DENIED, 0,
 				 "cannot be protected: links on the way change meanwhile; try "
 				 "again");
-	return koda_fail(err, KODA_E_SYS, errno, "cannot look at what is to be protected");
+	return koda_fail(err, KODA_E_SYS, errno, "cannot examine a protected name");
 }
 
 int koda_policy_links_check_seen(const char *resolved, const char *path, struct koda_error *err)

@@ -73,7 +73,8 @@ static const struct {
 	{ KODA_LAUNCH_RESERVE, EROFS, "the project cannot be written; use --read-only" },
 	{ KODA_LAUNCH_RESERVE, EACCES,
 	  "its directory cannot be written; let it be (chmod u+w), or use --read-only" },
-	/* One without sockets, as of other systems or over a network, or a directory of mode +i. */
+	/* A file system without sockets (of another system, or over a network), or a directory
+	 * that is immutable (chattr +i). */
 	{ KODA_LAUNCH_RESERVE, EPERM,
 	  "the file system does not let it be made; use --read-only, or a project elsewhere" },
 	{ KODA_LAUNCH_RESERVE, EOPNOTSUPP,
@@ -84,14 +85,15 @@ static const struct {
 	  "too many keyrings of this user are in use; end other runs, or raise "
 	  "kernel.keys.maxkeys" },
 	{ KODA_LAUNCH_PATH_CHANGED, 0, "run it again" },
-	{ KODA_LAUNCH_HIDE_REPLACED, 0, "end what replaces it, then run it again" },
+	{ KODA_LAUNCH_HIDE_REPLACED, 0, "end the program that replaces it, then run it again" },
 	{ KODA_LAUNCH_PATH_BECAME_LINK, 0, "run it again" },
 	{ KODA_LAUNCH_HIDE_CLOSED, 0,
-	  "open the directories on it (chmod u+rwx), then run it again" },
+	  "open the directories of its path (chmod u+rwx), then run it again" },
 	{ KODA_LAUNCH_RESERVE_APPEARED, 0, "run it again" },
-	/* What the guardian, outside, could still get to. */
+	/* The guardian, outside the sandbox, can open the path. */
 	{ KODA_LAUNCH_OPEN, EACCES,
-	  "inside root has no more rights than others; run it as the owner of the project" },
+	  "in the sandbox root has no more rights than other users; run it as the owner of the "
+	  "project" },
 	{ KODA_LAUNCH_COMMAND_CWD, EACCES,
 	  "the policy hides it, or it is another user's; name another place with --cwd" },
 	{ KODA_LAUNCH_CLONE_TREE, EMFILE,
@@ -136,7 +138,7 @@ static const struct {
 	  "a path is too long; remove the deepest directories, or use a project elsewhere" },
 };
 
-/* One that does not fit whole is no help. */
+/* Appends a remedy, if it fits whole. */
 static void append(struct koda_error *err, const char *remedy)
 {
 	size_t used = strlen(err->message);
