@@ -105,8 +105,7 @@ struct koda_event_violation {
 	const char *command;
 	const char *call;    /* the system call that was denied; NULL: unknown */
 	const char *process; /* the name of the process that made it; NULL: unknown; any bytes */
-	const char *hint;    /* JSON: the change of policy that would allow it, or the floor that
-				forbids it; NULL: none is known */
+	const char *hint;    /* as <koda/hint.h> says; NULL: none is known */
 	uint64_t dropped;    /* denials before this one that have no event */
 };
 
@@ -128,7 +127,8 @@ struct koda_event_egress {
 
 struct koda_event_limit {
 	enum koda_limit which;
-	uint64_t value; /* what the limit is: seconds, bytes, processes or repositories */
+	uint64_t value;   /* what the limit is: seconds, bytes, processes or repositories */
+	const char *hint; /* as in struct koda_event_violation */
 };
 
 struct koda_event_left_behind {

@@ -10,6 +10,7 @@
 #include <koda/env.h>
 #include <koda/error.h>
 #include <koda/event.h>
+#include <koda/hint.h>
 #include <koda/host.h>
 #include <koda/limit.h>
 #include <koda/policy.h>

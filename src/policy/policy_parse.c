@@ -4,13 +4,13 @@
  * nothing: unknown keys, wrong types and values out of range end it with the place named, and
  * the caller gets no policy at all.
  */
-#include "policy/policy.h"
+#include "policy/policy_parse.h"
 
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "policy/hostrule.h"
-#include "policy/json.h"
+#include "policy/policy.h"
 
 /* Undoes the "%" form of a path: after the mark, %XX is a byte. */
 static int decode_path(struct koda_span text, struct koda_buf *out, struct koda_error *err)
@@ -257,6 +257,20 @@ static int read_limits(void *ctx, int arg, const struct koda_json *value, struct
 
 	(void)arg;
 	return koda_json_object(value, fields, KODA_ARRAY_LEN(fields), ctx, err);
+}
+
+int koda_policy_read_section(struct koda_policy *policy, enum koda_policy_section section,
+			     const struct koda_json *value, struct koda_error *err)
+{
+	switch (section) {
+	case KODA_POLICY_SECTION_FS:
+		return read_fs(policy, 0, value, err);
+	case KODA_POLICY_SECTION_NET:
+		return read_net(policy, 0, value, err);
+	case KODA_POLICY_SECTION_LIMITS:
+		break;
+	}
+	return read_limits(policy, 0, value, err);
 }
 
 int koda_policy_parse(const char *text, size_t len, struct koda_policy **ret_policy,

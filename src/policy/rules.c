@@ -216,6 +216,11 @@ const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules)
 	return &rules->paths.texts;
 }
 
+const struct koda_pathindex *koda_rules_paths(const struct koda_rules *rules)
+{
+	return &rules->paths;
+}
+
 int koda_rules_blob_add(const struct koda_rules *rules, struct koda_buf *out)
 {
 	return koda_pathindex_blob_add(&rules->paths, out);

@@ -3,7 +3,7 @@
 #ifndef KODA_POLICY_RULES_H
 #define KODA_POLICY_RULES_H
 
-#include "base/strlist.h"
+#include "policy/pathindex.h"
 
 #include <koda/rules.h>
 
@@ -12,6 +12,9 @@ struct koda_rules *koda_rules_share(struct koda_rules *rules);
 
 /* Returns every path that a rule or the floor names, in normal form. Borrowed. */
 const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules);
+
+/* Returns the paths with their marks, borrowed. */
+const struct koda_pathindex *koda_rules_paths(const struct koda_rules *rules);
 
 /* Appends the paths and marks, for a process of its own: policy/pathindex_blob.h. Fails: LIMIT,
  * NOMEM. */

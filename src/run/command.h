@@ -3,7 +3,8 @@
  * A command as a struct, from its launch to its last event, shared by the files that own a part of
  * its life: command.c launches and frees it, command_step.c carries its streams and takes the
  * launcher's reports, command_wait.c waits for that, command_poll.c has it done by an event loop,
- * outcome.c keeps how it ended, command_event.c and command_net.c tell the host.
+ * outcome.c keeps how it ended, command_event.c and command_net.c tell the host, command_hint.c
+ * says what would allow a denial.
  */
 #ifndef KODA_RUN_COMMAND_H
 #define KODA_RUN_COMMAND_H
@@ -55,6 +56,7 @@ struct koda_command {
 	struct koda_violations *violations;  /* owned */
 	unsigned int violation_events;       /* how many were emitted */
 	uint64_t violations_untold;          /* how many were not, beyond those */
+	uint64_t hints_ns;                   /* what finding hints has taken */
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
 	struct koda_dir_snapshot dirs; /* of the project at the start; empty if it is read-only */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events about a command. */
 #include "base/clock.h"
-#include "run/command.h"
+#include "run/command_hint.h"
 #include "run/event.h"
 
 void koda_command_emit(const struct koda_command *command, struct koda_event event)
@@ -30,7 +30,8 @@ void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 {
 	struct koda_command *command = ctx;
 	struct koda_event event = { .type = KODA_EVENT_VIOLATION };
-	const struct koda_violation_record record = {
+	koda_auto_free char *hint = NULL;
+	struct koda_violation_record record = {
 		.size = sizeof(record),
 		.kind = denial->kind,
 		.source = denial->source,
@@ -46,7 +47,13 @@ void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 
 	/* Without a sandbox, an error message has another cause. */
 	if (!command->launcher.backend->is_sandbox ||
-	    koda_violations_merge(command->violations, &record, &news, NULL) < 0 || !news)
+	    koda_violations_know(command->violations, &record))
+		return;
+	if (!record.hint && record.target)
+		hint = koda_command_hint_path(command, record.kind, record.target);
+	if (hint)
+		record.hint = hint;
+	if (koda_violations_merge(command->violations, &record, &news, NULL) < 0 || !news)
 		return;
 	add_to_global(&record);
 	if (command->violation_events == VIOLATION_EVENTS_MAX) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/command_net.h"
 
+#include "run/command_hint.h"
 #include "run/event.h"
 
 #include <stdio.h>
@@ -58,6 +59,7 @@ static void take_message(void *ctx, const struct koda_egress_message *message)
 	struct koda_event event;
 	char target[sizeof(message->host) + 8];
 	char rule[sizeof(message->rule)];
+	koda_auto_free char *hint = NULL;
 	struct koda_denial denial = { .kind = KODA_VIOLATION_NETWORK,
 				      .source = KODA_SOURCE_PROXY,
 				      .target = target,
@@ -82,6 +84,8 @@ static void take_message(void *ctx, const struct koda_egress_message *message)
 	else
 		(void)snprintf(target, sizeof(target), "%s", message->text);
 	(void)snprintf(rule, sizeof(rule), "%s", message->rule);
+	hint = koda_command_hint_connect(command, message);
+	denial.hint = hint;
 	koda_command_add_violation(command, &denial);
 }
 

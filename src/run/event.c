@@ -117,6 +117,13 @@ static void put_start(struct writer *w, const struct koda_event_start *start)
 		put_limits(w, start->limits);
 }
 
+/* A hint is JSON already. */
+static void put_hint(struct writer *w, const char *hint)
+{
+	put(w, ",\"hint\":");
+	put(w, hint ? hint : "null");
+}
+
 static void put_violation(struct writer *w, const struct koda_event_violation *violation)
 {
 	put_text(w, "kind", violations[violation->kind]);
@@ -126,8 +133,7 @@ static void put_violation(struct writer *w, const struct koda_event_violation *v
 	put_text(w, "command", violation->command);
 	put_text(w, "call", violation->call);
 	put_text(w, "process", violation->process);
-	put(w, ",\"hint\":");
-	put(w, violation->hint ? violation->hint : "null");
+	put_hint(w, violation->hint);
 	if (violation->dropped > 0)
 		put_number(w, "dropped", violation->dropped);
 }
@@ -200,6 +206,7 @@ static void put_event(struct writer *w, const struct koda_event *event)
 		put_head(w, "limit", event);
 		put_text(w, "which", limit_names[event->data.limit.which]);
 		put_number(w, "value", event->data.limit.value);
+		put_hint(w, event->data.limit.hint);
 		break;
 	case KODA_EVENT_EXIT:
 		put_head(w, "exit", event);

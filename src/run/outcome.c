@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "run/command_hint.h"
 #include "run/project/remedy.h"
 #include "wire/launch_step.h"
 
@@ -18,11 +19,13 @@
 void koda_outcome_reach(struct koda_command *command, enum koda_limit which)
 {
 	struct koda_event event = { .type = KODA_EVENT_LIMIT };
+	koda_auto_free char *hint = NULL;
 
 	if (command->reached & 1U << which)
 		return;
 	command->reached |= 1U << which;
-	event.data.limit = (struct koda_event_limit){ which, command->limits[which] };
+	hint = koda_command_hint_limit(command, which);
+	event.data.limit = (struct koda_event_limit){ which, command->limits[which], hint };
 	koda_command_emit(command, event);
 }
 

@@ -75,6 +75,14 @@ held() {
 	python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["limits"]["wall_time"])' <"$events"
 }
 
+@test "violations and limits have a hint: what would allow it, or the floor" {
+	inside --events "$events" -c 'echo x >/etc/koda-x; echo x >.mcp.json'
+	told '[x["hint"] for x in e if x["type"] == "violation"] == [{"fs": {"allow_write": ["/etc/koda-x"]}}, {"floor": "floor.project"}]'
+	rm "$events"
+	inside --events "$events" --wall-time 1 sleep 20
+	told '[x["hint"] for x in e if x["type"] == "limit"] == [{"limits": {"wall_time_secs": 2}}]'
+}
+
 @test "start tells which limits hold: the wall time of a policy has a ceiling and a default" {
 	[[ $(held '{"wall_time_secs": 1000}') == 300 ]]
 	[[ $(held '{"wall_time_secs": 301}') == 300 ]]

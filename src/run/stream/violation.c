@@ -208,6 +208,20 @@ int koda_violations_merge(struct koda_violations *store, const struct koda_viola
 	return take(store, record, true, ret_news, err);
 }
 
+bool koda_violations_know(const struct koda_violations *store,
+			  const struct koda_violation_record *record)
+{
+	bool known = false;
+
+	(void)pthread_mutex_lock(store->data);
+	for (size_t i = 0; i < store->count && !known; i++)
+		known = is_known(&item_at(store, i)->record, record) &&
+			(item_at(store, i)->record.source != KODA_SOURCE_STDERR ||
+			 record->source == KODA_SOURCE_STDERR);
+	(void)pthread_mutex_unlock(store->data);
+	return known;
+}
+
 void koda_violations_take_event(void *store, const struct koda_event *event)
 {
 	struct koda_violation_record record = { .size = sizeof(record),
@@ -230,6 +244,7 @@ void koda_violations_take_event(void *store, const struct koda_event *event)
 		record.source = KODA_SOURCE_KERNEL;
 		record.target = limits[event->data.limit.which];
 		record.rule = rule;
+		record.hint = event->data.limit.hint;
 	} else {
 		return;
 	}

@@ -49,6 +49,10 @@ KODA_CHECK int koda_violations_merge(struct koda_violations *store,
 				     const struct koda_violation_record *record, bool *ret_news,
 				     struct koda_error *err);
 
+/* Tells whether koda_violations_merge would not add the record. */
+bool koda_violations_know(const struct koda_violations *store,
+			  const struct koda_violation_record *record);
+
 static inline void koda_violation_list_free_ptr(struct koda_violation_list **list)
 {
 	koda_violation_list_free(*list);
