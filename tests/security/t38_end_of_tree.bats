@@ -123,11 +123,14 @@ gone_with() {
 	fi
 	for backend in "${backends[@]}"; do
 		rm -f up
-		KODA_HAND_HEIR=up run -137 "$KODA_PASS_FDS" "$backend" "$project" -- \
-			sh -c 'touch up; sleep "$1"' sh "$mark" 3>&-
-		background+=("$output")
+		# Into a file: the fork also has a pipe that run would read to its end.
+		status=0
+		KODA_HAND_HEIR=up "$KODA_PASS_FDS" "$backend" "$project" -- \
+			sh -c 'touch up; sleep "$1"' sh "$mark" >heir 3>&- || status=$?
+		[[ $status -eq 137 ]]
+		background+=("$(<heir)")
 		all_gone
-		kill -0 "$output" # it is still there
+		kill -0 "$(<heir)" # it is still there
 	done
 }
 
