@@ -8,6 +8,9 @@
 #include "run/project/git_scan.h"
 #include "run/project/site.h"
 #include "run/project/survey_budget.h"
+#include "run/project/worktree.h"
+
+#include <koda/policy.h>
 
 #define REPOSITORIES 40
 #define SUBDIRS      100
@@ -243,6 +246,27 @@ static void more_repositories_than_can_be_mounted_are_refused(void **state)
 	assert_non_null(strstr(err.message, "name a project root with fewer"));
 }
 
+/* T-43. Names are reserved beside each .git that git may pass over, such as a link. */
+static void more_tops_than_can_be_held_are_refused(void **state)
+{
+	koda_auto_site struct koda_site site = { .root = strdup(*state) };
+	struct koda_policy *policy = NULL;
+	struct koda_error err = { 0 };
+
+	KODA_ASSERT_OK(koda_policy_new(&policy, &err), err);
+	for (int i = 0; i < 4096; i++)
+		KODA_ASSERT_OK(koda_strv_add(&site.git_files, numbered("/r", i, "/.git"), &err),
+			       err);
+	KODA_ASSERT_OK(koda_worktree_note(&site, policy, &err), err);
+	KODA_ASSERT_OK(koda_strv_add(&site.git_files, "/last/.git", &err), err);
+	KODA_ASSERT_FAILS(KODA_E_LIMIT, koda_worktree_note(&site, policy, &err), err);
+	assert_string_equal(err.field, "/last");
+	assert_non_null(strstr(err.message, "name a project root with fewer"));
+	site.unmounted = true;
+	KODA_ASSERT_OK(koda_worktree_note(&site, policy, &err), err);
+	koda_policy_free(policy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +277,7 @@ int main(void)
 		cmocka_unit_test(paths_are_put_together),
 		KODA_SCRATCH_TEST(many_git_directories_are_closed_as_a_whole),
 		KODA_SCRATCH_TEST(more_repositories_than_can_be_mounted_are_refused),
+		KODA_SCRATCH_TEST(more_tops_than_can_be_held_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

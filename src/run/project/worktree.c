@@ -23,7 +23,6 @@
 #include "policy/policy.h"
 #include "run/project/git_close.h"
 #include "run/project/git_config.h"
-#include "run/project/git_pointer.h"
 #include "run/project/inode_search.h"
 #include "run/project/site.h"
 #include "wire/placeholder.h"
@@ -37,11 +36,15 @@
 /* In all work trees together. */
 #define SUBMODULES_MAX 4096
 
+/* Tops beside which names are reserved. Where that takes a mount it also takes a descriptor. */
+#define TOPS_MAX 4096
+
 struct walk {
 	struct koda_site *site;
 	const char *top;
 	bool around; /* top is above the root: only submodules in the root count */
 	size_t submodules;
+	size_t tops;           /* of TOPS_MAX */
 	size_t closed;         /* how many of git_closed were passed */
 	struct koda_set known; /* every .git, filled in when first needed */
 };
@@ -228,25 +231,6 @@ static int note_submodules(struct walk *walk, struct koda_error *err)
 					    err);
 }
 
-int koda_worktree_linked(const char *git_dir, char **ret_top, struct koda_error *err)
-{
-	koda_auto_free char *file = NULL;
-	koda_auto_free char *dot_git = NULL;
-	int r = koda_path_join(git_dir, "gitdir", &file, err);
-
-	*ret_top = NULL;
-	if (r == KODA_OK)
-		r = koda_git_pointer_read(file, 2 * KODA_PATH_MAX, &dot_git, NULL, err);
-	if (r < 0 || !dot_git || koda_worktree_top_len(dot_git) == 0)
-		return r;
-	dot_git[koda_worktree_top_len(dot_git)] = '\0';
-	if (dot_git[0] == '/')
-		*ret_top = KODA_TAKE(dot_git);
-	else
-		r = koda_path_join(git_dir, dot_git, ret_top, err);
-	return r == KODA_E_LIMIT ? KODA_OK : r; /* no directory has such a name */
-}
-
 /* Notes submodules of work trees above the root that lie in the root. */
 static int note_around(struct walk *walk, struct koda_error *err)
 {
@@ -289,6 +273,18 @@ static bool is_file(const char *dot_git)
 	return lstat(dot_git, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Reserves names at a top whose .git git may pass over: a link, or a git directory that is not
+ * whole. */
+static int note_soft_top(struct walk *walk, struct koda_error *err)
+{
+	if (++walk->tops > TOPS_MAX && !walk->site->unmounted)
+		return koda_fail_at(err, KODA_E_LIMIT, 0, walk->top,
+				    "is one of more than %d work trees whose .git is a link, or "
+				    "is not a whole git directory; name a project root with fewer",
+				    TOPS_MAX);
+	return note_top(walk->site, walk->top, err);
+}
+
 /* Notes the tops of work trees, by their .git. The list may grow meanwhile. */
 static int note_tops(struct walk *walk, const struct koda_strv *dot_gits, struct koda_error *err)
 {
@@ -310,7 +306,7 @@ static int note_tops(struct walk *walk, const struct koda_strv *dot_gits, struct
 		walk->top = top;
 		r = koda_survey_budget_take_entries(&walk->site->budget, 1, top, err);
 		if (r == KODA_OK && !firm && !(many && is_file(dot_gits->items[i])))
-			r = note_top(walk->site, top, err);
+			r = note_soft_top(walk, err);
 		if (r == KODA_OK)
 			r = note_submodules(walk, err);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* T-43, T-44. Checks of a project's root and of the top of a work tree. */
+/* T-43, T-44. Checks of a project's root and of the top of a work tree, and where that is. */
 #include "base/error.h"
 #include "base/path.h"
+#include "run/project/git_pointer.h"
 #include "run/project/worktree.h"
 #include "wire/placeholder.h"
 
@@ -94,4 +95,23 @@ size_t koda_worktree_top_len(const char *path)
 	if (len <= strlen(name) || strcmp(path + len - strlen(name), name) != 0)
 		return 0;
 	return len - strlen(name);
+}
+
+int koda_worktree_linked(const char *git_dir, char **ret_top, struct koda_error *err)
+{
+	koda_auto_free char *file = NULL;
+	koda_auto_free char *dot_git = NULL;
+	int r = koda_path_join(git_dir, "gitdir", &file, err);
+
+	*ret_top = NULL;
+	if (r == KODA_OK)
+		r = koda_git_pointer_read(file, 2 * KODA_PATH_MAX, &dot_git, NULL, err);
+	if (r < 0 || !dot_git || koda_worktree_top_len(dot_git) == 0)
+		return r;
+	dot_git[koda_worktree_top_len(dot_git)] = '\0';
+	if (dot_git[0] == '/')
+		*ret_top = KODA_TAKE(dot_git);
+	else
+		r = koda_path_join(git_dir, dot_git, ret_top, err);
+	return r == KODA_E_LIMIT ? KODA_OK : r; /* no directory has such a name */
 }
