@@ -15,23 +15,28 @@ struct koda_span koda_plan_path_parent(struct koda_span path)
 	return path;
 }
 
-static int by_depth(const void *a, const void *b)
-{
-	const struct koda_path_mark *x = a;
-	const struct koda_path_mark *y = b;
-
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	return strcmp(x->path.ptr, y->path.ptr);
-}
-
-static size_t depth_of(struct koda_span path)
+size_t koda_plan_path_depth(struct koda_span path)
 {
 	size_t depth = 0;
 
 	for (size_t i = 0; i < path.len; i++)
 		depth += path.ptr[i] == '/';
 	return path.len > 1 ? depth : 0;
+}
+
+int koda_plan_path_compare(struct koda_span a, size_t depth_a, struct koda_span b, size_t depth_b)
+{
+	if (depth_a != depth_b)
+		return depth_a < depth_b ? -1 : 1;
+	return strcmp(a.ptr, b.ptr);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct koda_path_mark *x = a;
+	const struct koda_path_mark *y = b;
+
+	return koda_plan_path_compare(x->path, x->depth, y->path, y->depth);
 }
 
 /* Collects every directory above a hole. */
@@ -82,7 +87,7 @@ static int list_busy(const struct koda_rules *rules, const struct koda_set *abov
 		if (!idle[i])
 			list[count++] = (struct koda_path_mark){
 				.path = path,
-				.depth = depth_of(path),
+				.depth = koda_plan_path_depth(path),
 				.has_hole = koda_set_find(above, path) != KODA_SET_NONE,
 			};
 	}
@@ -100,6 +105,6 @@ int koda_plan_path_order(const struct koda_rules *rules, struct koda_path_mark *
 	if (r == KODA_OK)
 		r = list_busy(rules, &above, ret_list, ret_count, err);
 	if (r == KODA_OK)
-		qsort(*ret_list, *ret_count, sizeof(**ret_list), by_depth);
+		qsort(*ret_list, *ret_count, sizeof(**ret_list), compare);
 	return r;
 }

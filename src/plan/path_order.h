@@ -21,5 +21,9 @@ KODA_CHECK int koda_plan_path_order(const struct koda_rules *rules,
 				    struct koda_error *err);
 /* Returns the parent directory; "/" for "/". */
 struct koda_span koda_plan_path_parent(struct koda_span path);
+/* Returns the number of components; 0 for "/". */
+size_t koda_plan_path_depth(struct koda_span path);
+/* Returns the order of two paths, as strcmp does: by depth, then by bytes up to the NUL. */
+int koda_plan_path_compare(struct koda_span a, size_t depth_a, struct koda_span b, size_t depth_b);
 
 #endif

@@ -90,23 +90,12 @@ static bool is_hidden(const struct entry *entry)
 	return is_floor_rule(&entry->state.read, entry->path);
 }
 
-static int by_depth(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
 	const struct entry *x = a;
 	const struct entry *y = b;
 
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	return strcmp(x->path.ptr, y->path.ptr);
-}
-
-static size_t depth_of(struct koda_span path)
-{
-	size_t depth = 0;
-
-	for (size_t i = 0; i < path.len; i++)
-		depth += path.ptr[i] == '/';
-	return path.len > 1 ? depth : 0;
+	return koda_plan_path_compare(x->path, x->depth, y->path, y->depth);
 }
 
 /* A longer path cannot exist on macOS, and what the compiler makes of it is unknown. */
@@ -132,10 +121,10 @@ static int collect(struct renderer *r)
 
 		result = check_path(path, r->err);
 		r->entries[r->count] = (struct entry){ .path = path,
-						       .depth = depth_of(path),
+						       .depth = koda_plan_path_depth(path),
 						       .state = state_of(r, path) };
 	}
-	qsort(r->entries, r->count, sizeof(*r->entries), by_depth);
+	qsort(r->entries, r->count, sizeof(*r->entries), compare);
 	return result;
 }
 

@@ -200,7 +200,7 @@ int koda_command_launch(struct koda_sandbox *sandbox, const struct koda_command_
 		r = koda_grants_take(&command->grants, &plan, err);
 	command->unneeded = koda_admit_unneeded(&plan);
 	if (r == KODA_OK)
-		r = koda_sandbox_admit(sandbox, &plan, err);
+		r = koda_sandbox_admit(sandbox, &plan, command->unneeded, err);
 	if (r == KODA_OK)
 		r = attach(command, options, err);
 	if (r == KODA_OK && (command->kill_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)

@@ -114,7 +114,7 @@ static void refuse_by_site(const struct koda_sandbox *sandbox, struct koda_findi
 }
 
 int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
-		       struct koda_error *err)
+		       koda_clauses unneeded, struct koda_error *err)
 {
 	struct koda_machine machine;
 	struct koda_findings findings;
@@ -129,7 +129,7 @@ int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_pla
 				 findings.clause[0].reason, findings.clause[0].remedy);
 	koda_admit_relax(sandbox->policy, &findings);
 	refuse_by_site(sandbox, &findings);
-	koda_admit_forgo(koda_admit_unneeded(plan), &findings);
+	koda_admit_forgo(unneeded, &findings);
 	r = koda_admit(sandbox->trust, &findings, sandbox->accepted, err);
 	if (r < 0)
 		koda_admit_name_link(plan, sandbox->site.root, err);

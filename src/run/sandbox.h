@@ -49,9 +49,10 @@ struct koda_sandbox {
 struct koda_sandbox *koda_sandbox_share(struct koda_sandbox *sandbox);
 
 /* Fails if the backend does not enforce what the policy asks for on this machine. A launcher that
- * starts proves most of it, so only the rest is examined. Fails: UNSUPPORTED, INVALID. */
+ * starts proves most of it, so only the rest is examined. unneeded: clauses that the plan does not
+ * depend on. Fails: UNSUPPORTED, INVALID. */
 KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const struct koda_plan *plan,
-				  struct koda_error *err);
+				  koda_clauses unneeded, struct koda_error *err);
 
 /* Makes the plan of a command, with the backend that the sandbox has now. */
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,

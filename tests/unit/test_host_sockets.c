@@ -230,14 +230,16 @@ static void auto_refuses_what_is_not_sure(void **state)
 							      .accept = &accept,
 							      .accept_count = rows[i].accepted };
 		const struct koda_plan nothing = KODA_PLAN_INIT;
+		const koda_clauses unneeded = koda_admit_unneeded(&nothing);
 		struct koda_sandbox *sandbox = NULL;
 		struct koda_findings findings;
 		struct koda_error err = { 0 };
 
 		KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
-		KODA_ASSERT_OK(koda_sandbox_admit(sandbox, &nothing, &err), err);
+		KODA_ASSERT_OK(koda_sandbox_admit(sandbox, &nothing, unneeded, &err), err);
 		sandbox->sockets_unsure = true;
-		assert_int_equal(koda_sandbox_admit(sandbox, &nothing, &err), rows[i].wanted);
+		assert_int_equal(koda_sandbox_admit(sandbox, &nothing, unneeded, &err),
+				 rows[i].wanted);
 		if (rows[i].wanted < 0)
 			assert_string_equal(err.field, "sockets");
 		koda_sandbox_findings(sandbox, &findings);
