@@ -7,24 +7,10 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "$0")/.." && pwd)
 
 root=$1$2
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/install/check.bash
+. "$here/tests/install/check.bash"
 # Without package caches, whose copies would be kept in the user's own.
 export HOME=$work
-
-passed=0 failed=0
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/output" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		cat "$work/output"
-	fi
-}
 
 for file in bin/koda-sandbox include/koda/koda.h \
 	share/man/man1/koda-sandbox.1 share/man/man1/koda-sandbox-policy.1 \
@@ -100,5 +86,4 @@ runs_answer() {
 check 'compile the example of descriptors' compile answer examples/descriptor.c -- -std=c11
 check 'run the example of descriptors' runs_answer "$2"
 
-echo "$passed passed, $failed failed"
-((failed == 0))
+check_end

@@ -8,28 +8,14 @@ here=$(cd -- "$(dirname -- "$0")/../.." && pwd)
 PATH+=:/usr/sbin:/sbin
 
 debs=$(cd -- "$1" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/install/check.bash
+. "$here/tests/install/check.bash"
 # Without package caches, whose copies would be kept in the user's own.
 export HOME=$work
 version=$(cat "$here/VERSION")
 arch=$(dpkg --print-architecture)
 triplet=$(gcc -print-multiarch)
 names=(koda-sandbox libkoda-sandbox0 libkoda-sandbox-dev)
-
-passed=0 failed=0
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/output" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		cat "$work/output"
-	fi
-}
 
 deb() { echo "$debs/$1_${version}_$arch.deb"; }
 field() { dpkg-deb -f "$(deb "$1")" "$2"; }
@@ -83,5 +69,4 @@ check 'compile and run' used "cc '$here/tests/install/consumer.c' -o '$work/cons
 check 'dpkg -P' manage -P "${names[@]}"
 check 'nothing is left' test -z "$(find "$root" ! -type d ! -path "$root/var/lib/dpkg/*")"
 
-echo "$passed passed, $failed failed"
-((failed == 0))
+check_end

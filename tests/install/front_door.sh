@@ -5,25 +5,11 @@
 set -euo pipefail
 here=$(cd -- "$(dirname -- "$0")/../.." && pwd)
 
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/install/check.bash
+. "$here/tests/install/check.bash"
 tree="$work/with space"
 mkdir -- "$tree"
 tar -C "$here" -cf - --exclude=./.git --exclude=./build --exclude='./build-*' . | tar -xf - -C "$tree"
-
-passed=0 failed=0
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/output" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		cat "$work/output"
-	fi
-}
 front() { make --no-print-directory -C "$tree" "$@"; }
 
 runs() { front run >"$work/said" 2>&1 || { cat "$work/said"; false; }; }
@@ -68,5 +54,4 @@ done
 check 'read-only tree, BUILD elsewhere' read_only build BUILD="$work/else where"
 check 'the program is there' test -x "$work/else where/bin/koda-sandbox"
 
-echo "$passed passed, $failed failed"
-((failed == 0))
+check_end

@@ -7,24 +7,10 @@ set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/../.."
 
 prefix=$1
-work=$(mktemp -d)
-trap 'rm -rf -- "$work"' EXIT
+# shellcheck source=tests/install/check.bash
+. tests/install/check.bash
 root="$work/a root"
 list=$root$prefix/share/koda-sandbox/installed-files
-
-passed=0 failed=0
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" >"$work/output" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name"
-		cat "$work/output"
-	fi
-}
 front() { make --no-print-directory "$@" PREFIX="$prefix" DESTDIR="$root"; }
 listing() { (cd -- "$root" && find . | LC_ALL=C sort); }
 # Every file, and every directory but DESTDIR itself, which was there.
@@ -62,5 +48,4 @@ for path in /etc/passwd "$prefix/../passwd" relative; do
 	check "a list with $path removes nothing" test -e "$root$prefix/bin/koda-sandbox"
 done
 
-echo "$passed passed, $failed failed"
-((failed == 0))
+check_end
