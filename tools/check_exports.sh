@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The shared library exports exactly what its symbol file lists, and that is exactly what the public
-# headers declare with KODA_API. libkoda-sandbox(3) names each of them. And the library calls nothing that would do to its host's process what it
-# promises not to: fork it, end it, start threads in it, print, handle signals, move it elsewhere.
+# headers declare with KODA_API. libkoda-sandbox(3) names each of them, and each struct that may grow. The
+# library calls nothing that would do to its host's process what it promises not to: fork it, end it, start
+# threads in it, print, handle signals, move it elsewhere.
 # Usage: tools/check_exports.sh LIBRARY.so
 set -euo pipefail
 export LC_ALL=C
@@ -33,6 +34,16 @@ documented() {
 	grep -oE '\*koda_[a-z0-9_]+\*\(\)' "$root/doc/man/libkoda-sandbox.3.scd" | tr -d '*()' | sort -u
 }
 
+# Structs whose first member is their size, and those that the page says may grow.
+sized() {
+	awk '/^struct koda_[a-z_]+ \{/ { name = $2; getline; if (/size_t size;/) print name }' \
+		"$root"/include/koda/*.h | sort
+}
+growing() {
+	sed -n '/^# COMPATIBILITY/,/^# ERRORS/p' "$root/doc/man/libkoda-sandbox.3.scd" |
+		grep -oE 'struct koda_[a-z_]+' | cut -d ' ' -f 2 | sort -u
+}
+
 forbidden() {
 	nm -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $2); print $2 }' |
 		grep -xE '_?_?(v?fork|_Fork|clone|system|popen)|_*(exit|Exit|quick_exit)|pthread_create|thrd_create|(__)?v?(f|d)?printf(_chk)?|f?puts|perror|signal|sigaction|atexit|(set|put|unset|clear)env|f?chdir|umask'
@@ -59,5 +70,6 @@ fi
 compare 'the symbol file' "$symbols" 'the library' "$(exported)"
 compare 'the symbol file' "$symbols" 'the headers' "$(declared)"
 compare 'the symbol file' "$symbols" 'libkoda-sandbox(3)' "$(documented)"
+compare 'structs with a size' "$(sized)" 'COMPATIBILITY of libkoda-sandbox(3)' "$(growing)"
 ((status)) || echo 'check_exports: ok'
 exit "$status"

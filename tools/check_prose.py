@@ -6,6 +6,8 @@
             but in literal blocks, which show what a program prints.
   links     a relative link of a Markdown document leads to a file, and its #anchor to a heading.
   paths     a `path` of the tree that a Markdown document names exists.
+  map       doc/architecture.md has a row for every folder with sources of the product, and a link to
+            every page of doc/ and doc/design/.
   words     no document, manual page or identifier of the product uses a word that the glossary
             (doc/architecture.md) has replaced: DOCUMENT_WORDS, IDENTIFIER_WORDS.
   openings  no comment of the product begins with one of OPENINGS: it would refer to something
@@ -115,6 +117,19 @@ def check_paths(path, text):
                 yield f"{path}:{number}: {target}: there is no such file"
 
 
+def check_map():
+    page = Path("doc/architecture.md")
+    text = sources.read(page)
+    rooms = {path.parent for path in sources.files(".c", folders=("src", "libexec", "cli"))}
+    pages = sources.files(".md", folders=("doc",))
+    for room in sorted(rooms):
+        if f"| `{room}` |" not in text:
+            yield f"{page}:1: there is no row for {room}"
+    for other in pages:
+        if other != page and f"]({other.relative_to('doc')})" not in text:
+            yield f"{page}:1: there is no link to {other}"
+
+
 def check_width(path, text, lines=None):
     for number, line in lines or enumerate(text.splitlines(), 1):
         if len(line) > WIDTH:
@@ -149,7 +164,7 @@ def check_persons(path, text):
 
 
 def main():
-    problems, openings = [], []
+    problems, openings = list(check_map()), []
     for path in documents():
         text = sources.read(path)
         for check in (check_width, check_links, check_paths, check_words):

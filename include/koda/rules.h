@@ -139,7 +139,7 @@ KODA_API struct koda_verdict koda_rules_address(const struct koda_rules *rules, 
 						const struct koda_addr *addr);
 
 /* Returns "fs.deny_read" for KODA_REASON_DENY_READ and so on; never NULL. */
-KODA_API const char *koda_reason_name(enum koda_reason why);
+KODA_API const char *koda_reason_name(enum koda_reason reason);
 
 #ifdef __cplusplus
 }

@@ -43,15 +43,16 @@ static uint32_t tag_of(size_t i, bool denies)
 	return (uint32_t)(i << 1 | denies);
 }
 
-const char *koda_reason_name(enum koda_reason why)
+const char *koda_reason_name(enum koda_reason reason)
 {
 	static const char *const names[] = {
-#define WHY_NAME(name, text) [KODA_REASON_##name] = (text),
-		KODA_REASONS(WHY_NAME)
-#undef WHY_NAME
+#define REASON_NAME(name, text) [KODA_REASON_##name] = (text),
+		KODA_REASONS(REASON_NAME)
+#undef REASON_NAME
 	};
 
-	return (unsigned int)why < KODA_REASON_COUNT ? names[why] : names[KODA_REASON_INVALID];
+	return (unsigned int)reason < KODA_REASON_COUNT ? names[reason]
+							: names[KODA_REASON_INVALID];
 }
 
 static int add_paths(struct koda_rules *rules, const struct koda_policy *policy,
