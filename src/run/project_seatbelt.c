@@ -25,24 +25,64 @@ static int check_dir(const char *path, struct koda_error *err)
 }
 
 /* Returns the temporary directory without links, which is how the kernel names it. */
-static int find_tmpdir(const struct koda_project *project, const char *dir, char **ret_dir,
+static int find_tmpdir(const struct koda_site *site, const char *dir, char **ret_dir,
 		       struct koda_error *err)
 {
 	int r = koda_path_resolve(dir, ret_dir, err);
 
 	if (r == KODA_OK)
 		r = check_dir(*ret_dir, err);
-	return r < 0 ? r : koda_site_check_dir(&project->site, *ret_dir, err);
+	return r < 0 ? r : koda_site_check_dir(site, *ret_dir, err);
+}
+
+/* A profile protects what the survey has found, so repositories below the root are looked for, and
+ * nothing that an earlier survey has found is used. */
+static int survey(struct koda_site *site, const struct koda_policy *policy,
+		  struct koda_rules **ret_rules, struct koda_error *err)
+{
+	int r = koda_survey_project(site, policy, KODA_SURVEY_BUDGET_NS, err);
+
+	return r < 0 ? r
+		     : koda_survey_rules(site, policy, koda_rules_new_for_paths, NULL, ret_rules,
+					 err);
+}
+
+static int print(struct koda_project *project, const struct koda_seatbelt_options *options,
+		 struct koda_buf *out, struct koda_error *err)
+{
+	koda_auto_site struct koda_site site = KODA_SITE_INIT;
+	koda_auto_policy struct koda_policy *policy = NULL;
+	koda_auto_free char *tmpdir = NULL;
+	struct koda_rules *rules = NULL;
+	int r = koda_project_take(project, &site, &policy, err);
+
+	if (r == KODA_OK)
+		r = survey(&site, policy, &rules, err);
+	if (r == KODA_OK && options->tmpdir)
+		r = find_tmpdir(&site, options->tmpdir, &tmpdir, err);
+	if (r == KODA_OK) {
+		const struct koda_seatbelt seatbelt = {
+			.rules = rules,
+			.policy = policy,
+			.net = options->open_network ? KODA_SEATBELT_OPEN
+			       : options->proxy_port ? KODA_SEATBELT_PROXIED
+						     : KODA_SEATBELT_CLOSED,
+			.port = options->proxy_port,
+			.tmpdir = tmpdir,
+			.tag = options->tag,
+		};
+
+		r = koda_seatbelt_print(&seatbelt, out, err);
+	}
+	koda_rules_free(rules);
+	return r;
 }
 
 int koda_project_seatbelt(struct koda_project *project, const struct koda_seatbelt_options *options,
 			  char **ret_text, struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(KODA_SEATBELT_MAX);
-	koda_auto_free char *tmpdir = NULL;
 	struct koda_seatbelt_options known = { .size = sizeof(known) };
-	struct koda_seatbelt seatbelt = { .net = KODA_SEATBELT_CLOSED };
-	struct koda_rules *rules = NULL;
 	int r = options ? koda_sized_take(&known, sizeof(known), sizeof(known), options,
 					  "koda_seatbelt_options", err)
 			: KODA_OK;
@@ -50,24 +90,12 @@ int koda_project_seatbelt(struct koda_project *project, const struct koda_seatbe
 	if (r == KODA_OK && known.open_network && known.proxy_port)
 		r = koda_fail(err, KODA_E_INVALID, 0,
 			      "an open network and a proxy exclude each other");
+	if (r == KODA_OK && !project->policy)
+		r = koda_fail(err, KODA_E_INVALID, 0, "the project has no policy yet");
 	if (r == KODA_OK)
 		r = check_dir(project->root, err);
 	if (r == KODA_OK)
-		r = koda_project_rules(project, &rules, err);
-	if (r == KODA_OK && known.tmpdir)
-		r = find_tmpdir(project, known.tmpdir, &tmpdir, err);
-	if (r == KODA_OK) {
-		seatbelt.rules = rules;
-		seatbelt.policy = project->policy;
-		seatbelt.net = known.open_network ? KODA_SEATBELT_OPEN
-			       : known.proxy_port ? KODA_SEATBELT_PROXIED
-						  : KODA_SEATBELT_CLOSED;
-		seatbelt.port = known.proxy_port;
-		seatbelt.tmpdir = tmpdir;
-		seatbelt.tag = known.tag;
-		r = koda_seatbelt_print(&seatbelt, &text, err);
-	}
-	koda_rules_free(rules);
+		r = print(project, &known, &text, err);
 	if (r < 0)
 		return r;
 	r = koda_buf_take(&text, ret_text);

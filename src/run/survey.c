@@ -119,12 +119,9 @@ static uint64_t wall_left(const struct koda_sandbox *sandbox)
 }
 
 /* Repositories come first, because missing names, links and hard links are looked for in them. */
-static int survey(struct koda_site *site, const struct koda_sandbox *sandbox,
-		  struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
-		  struct koda_error *err)
+int koda_survey_project(struct koda_site *site, const struct koda_policy *policy, uint64_t wall_ns,
+			struct koda_error *err)
 {
-	const struct koda_policy *policy = sandbox->policy;
-	const struct koda_host_sockets_bounds bounds = KODA_HOST_SOCKETS_BOUNDS;
 	const struct koda_git_found found = {
 		.git_dirs = &site->git_dirs,
 		.git_files = &site->git_files,
@@ -135,16 +132,27 @@ static int survey(struct koda_site *site, const struct koda_sandbox *sandbox,
 	};
 	int r;
 
-	site->unmounted = sandbox->backend->is_sandbox && !sandbox->backend->has_view;
-	site->few_mounts = sandbox->backend->few_mounts;
-	koda_survey_budget_begin(&site->budget, wall_left(sandbox));
+	koda_survey_budget_begin(&site->budget, wall_ns);
 	r = scan(site, policy, &found, err);
-
 	if (r == KODA_OK)
 		r = koda_survey_names(site, policy, err);
 	/* T-92. Work trees outside of the project are known by now. */
 	if (r == KODA_OK && found.kept)
 		r = koda_git_submodules_note(found.kept, found.budget, err);
+	return r;
+}
+
+static int survey(struct koda_site *site, const struct koda_sandbox *sandbox,
+		  struct koda_rules **ret_rules, struct koda_strv *sockets, bool *ret_unsure,
+		  struct koda_error *err)
+{
+	const struct koda_host_sockets_bounds bounds = KODA_HOST_SOCKETS_BOUNDS;
+	const struct koda_policy *policy = sandbox->policy;
+	int r;
+
+	site->unmounted = sandbox->backend->is_sandbox && !sandbox->backend->has_view;
+	site->few_mounts = sandbox->backend->few_mounts;
+	r = koda_survey_project(site, policy, wall_left(sandbox), err);
 	/* T-17. Directories that are closed to us are hidden, because a command that runs at the
 	 * same time could open them. With brokered connect() that is not needed. */
 	if (r == KODA_OK)

@@ -15,8 +15,13 @@ KODA_CHECK int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
  * sandbox is unchanged. */
 KODA_CHECK int koda_survey_for_plan(struct koda_sandbox *sandbox, struct koda_error *err);
 
-/* A part of the survey, for callers that need the rules alone: notes missing names, links, the CA
- * bundle and hard links of the site and its repositories. Fails: as the functions that note
+/* The part of the survey that finds protected paths, in repositories below the root too: fills in
+ * the rest of a site, but for sockets. It takes at most wall_ns. Fails: SYS, LIMIT, NOMEM. */
+KODA_CHECK int koda_survey_project(struct koda_site *site, const struct koda_policy *policy,
+				   uint64_t wall_ns, struct koda_error *err);
+
+/* A part of that, for callers that name the paths they ask about: notes missing names, links, the
+ * CA bundle and hard links of the site and its repositories. Fails: as the functions that note
  * these. */
 KODA_CHECK int koda_survey_names(struct koda_site *site, const struct koda_policy *policy,
 				 struct koda_error *err);

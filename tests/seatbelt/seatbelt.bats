@@ -38,7 +38,7 @@ decides() {
 allows() { decides allow "$@"; }
 denies() { decides deny "$@"; }
 
-@test "strict_profile_write_protects: credential stores can be read and not written" {
+@test "strict_profile_write_protects_dir, _credential_files: stores can be read and not written" {
 	profile
 	for name in .ssh .aws .claude .android .config/gh .config/netlify .config/vercel .netrc .env; do
 		denied+=("file-write-data=$HOME/$name" "file-write-create=$HOME/$name/x")
@@ -75,7 +75,7 @@ denies() { decides deny "$@"; }
 	((floor > allow))
 }
 
-@test "validate_seatbelt_path: quotes, parentheses and other bytes are written, not refused" {
+@test "validate_seatbelt_path_accepts_normal, and quotes, parentheses and other bytes, which it escapes" {
 	local odd=$project/$'a"b\\(c) \n\xff; #|'
 	mkdir -p "$odd/sub"
 	profile --root "$odd" --deny-write "$odd/sub"
@@ -89,7 +89,7 @@ denies() { decides deny "$@"; }
 	allows 'file-read-data=/x'
 }
 
-@test "policy_overlay_rules_emit: denies, holes and closed paths, whatever is listed first" {
+@test "policy_overlay_rules_emit_deny_read_first_then_allow_within, emit_allow_write_then_deny_within" {
 	mkdir -p secret/open closed/deep
 	profile --deny-read secret --deny-write closed
 	denies "file-read-data=$project/secret/x" "file-write-data=$project/secret/x" \
@@ -110,7 +110,21 @@ denies() { decides deny "$@"; }
 	allows "file-write-data=/dev/null"
 }
 
-@test "git_config_deny_rules: hooks and configuration are closed, and only for writing" {
+@test "policy_overlay_rules_is_appended_after_baseline_in_build_command: and the floor after both" {
+	echo "{\"fs\":{\"allow_write\":[\"$project\",\"$project/.git/hooks\",\"$HOME/.ssh\"]}}" >policy.json
+	profile --policy-fd 3 3<policy.json
+	denies "file-write-create=$project/.git/hooks/pre-commit" "file-write-data=$HOME/.ssh/config"
+	allows "file-write-data=$project/x"
+}
+
+@test "build_command_with_proxy_uses_proxied_profile, without_proxy there is no network" {
+	profile
+	denies 'network-outbound=tcp:localhost:8080' 'network-outbound=ip:1.1.1.1:443'
+	profile --proxy-port 8080
+	allows 'network-outbound=tcp:localhost:8080'
+}
+
+@test "git_config_deny_rules_cover_hooks_and_config, deny_only_writes_not_reads" {
 	profile
 	denies "file-write-data=$project/.git/config" "file-write-create=$project/.git/hooks/pre-commit"
 	allows "file-read-data=$project/.git/config" "file-write-data=$project/.git/index" \
@@ -124,10 +138,18 @@ denies() { decides deny "$@"; }
 	denies "file-write-data=$project/.git/hooks/post-commit"
 }
 
-@test "sec_001: git's files stay closed in the resolved profile, the project stays writable" {
+@test "sec_001_git_config_write_is_denied_in_resolved_profile, unrelated_project_path_remains_writable" {
 	profile
 	denies "file-write-data=$project/.git/config" "file-write-data=$project/.git/hooks/pre-push"
 	allows "file-write-data=$project/src/main.rs"
+}
+
+@test "a repository below the root is closed too" {
+	git init -q deep/er
+	profile
+	denies "file-write-create=$project/deep/er/.git/hooks/pre-commit" \
+		"file-write-data=$project/deep/er/.git/config" "file-write-unlink=$project/deep"
+	allows "file-write-create=$project/deep/er/.git/index.lock" "file-write-data=$project/deep/er/x"
 }
 
 @test "T-11: nothing above a protected name can be moved, and none can be made by moving" {
@@ -138,7 +160,7 @@ denies() { decides deny "$@"; }
 	allows file-write-{unlink,create}"=$project/src" "file-write-create=$project/.koda/notes"
 }
 
-@test "proxied_profile_omits_open_network_allow" {
+@test "proxied_profile_omits_open_network_allow, allows_only_proxy_port_outbound_tcp" {
 	profile --proxy-port 8080
 	allows 'network-outbound=tcp:localhost:8080'
 	denies 'network-outbound=tcp:localhost:8081' 'network-outbound=ip:1.1.1.1:443' \
@@ -147,14 +169,14 @@ denies() { decides deny "$@"; }
 	[[ $(grep -c 'network\*' "$BATS_TEST_TMPDIR/profile") == 0 ]]
 }
 
-@test "proxied profiles have the sockets of TMPDIR, and no others" {
+@test "proxied_profile_allows_unix_socket_outbound in TMPDIR, and nowhere else" {
 	mkdir -p "$HOME/t"
 	profile --proxy-port 8080 --tmpdir "$HOME/t"
 	allows "network-outbound=unix:$HOME/t/s" "network-bind=unix:$HOME/t/s"
 	denies "network-outbound=unix:$HOME/ts" "network-outbound=unix:$project/s"
 }
 
-@test "proxied_profile_includes_wildcard_bind_by_flag: loopback alone, and only if allowed" {
+@test "proxied_profile_allows_localhost_inbound_for_debuggers if local_binding_propagates; no wildcard_bind" {
 	profile --proxy-port 8080
 	allows 'network-bind=ip:localhost:3000' 'network-inbound=ip:localhost:3000'
 	denies 'network-bind=ip:*:3000' 'network-inbound=ip:*:3000'
@@ -162,7 +184,7 @@ denies() { decides deny "$@"; }
 	denies 'network-bind=ip:localhost:3000' 'network-inbound=ip:localhost:3000'
 }
 
-@test "proxied_and_open_differ_only_in_network_section, and share no wider files" {
+@test "proxied_and_open_differ_only_in_network_section; keeps_baseline_file_writes_unchanged" {
 	profile --proxy-port 8080
 	grep -v network "$BATS_TEST_TMPDIR/profile" >proxied
 	profile --open-network
@@ -176,7 +198,7 @@ denies() { decides deny "$@"; }
 	cmp proxied none
 }
 
-@test "proxied_profile_permits_trustd_when_weaker_isolation_set, and that widens nothing else" {
+@test "proxied_profile_omits_trustd_by_default, permits_trustd_when_weaker_isolation_set and no egress" {
 	profile --proxy-port 8080
 	denies mach-lookup=com.apple.trustd{,.agent}
 	cp "$BATS_TEST_TMPDIR/profile" strong
@@ -210,7 +232,7 @@ denies() { decides deny "$@"; }
 	done
 }
 
-@test "repeated calls print identical bytes, and plan --seatbelt prints them too" {
+@test "build_command_returns_byte_identical_profile_on_repeated_calls, also as plan --seatbelt" {
 	profile
 	cp "$BATS_TEST_TMPDIR/profile" first
 	profile
