@@ -19,6 +19,7 @@ BARE = {
     "tests/fault": r"test_fault_(\w+)\.c",
     "tests/fuzz": r"fuzz_(\w+)\.c",
     "tests/egress": r"test_egress_(\w+)\.c",
+    "tests/fsworker": r"test_fsworker_(\w+)\.c",
     "tests/integration": r"(\w+)\.bats",
 }
 

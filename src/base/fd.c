@@ -33,8 +33,7 @@ void koda_fd_close(int *fd)
 	errno = saved;
 }
 
-/* File systems of the kernel: reading a file there can have side effects, consume data or block. */
-static bool is_kernels(int fd)
+bool koda_fd_is_kernels(int fd)
 {
 	static const unsigned long kinds[] = {
 		PROC_SUPER_MAGIC,   SYSFS_MAGIC,         TRACEFS_MAGIC,        DEBUGFS_MAGIC,
@@ -63,7 +62,7 @@ int koda_fd_open_held(int held, int *ret_fd, struct koda_error *err)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot stat");
 	if (S_ISDIR(st.st_mode))
 		return koda_fail(err, KODA_E_INVALID, 0, "is a directory, not a file");
-	if (!S_ISREG(st.st_mode) || is_kernels(held))
+	if (!S_ISREG(st.st_mode) || koda_fd_is_kernels(held))
 		return koda_fail(err, KODA_E_INVALID, 0, "is not a regular file");
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", held);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

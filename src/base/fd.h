@@ -28,6 +28,10 @@ KODA_CHECK int koda_fd_open_held(int held, int *ret_fd, struct koda_error *err);
 /* Like koda_fd_open_held, for a path; follows symbolic links. Fails: SYS, INVALID. */
 KODA_CHECK int koda_fd_open_regular(const char *path, int *ret_fd, struct koda_error *err);
 
+/* Returns true for a file of procfs, sysfs and the like, and if that cannot be found out. Reading a
+ * file there can have side effects, consume data or block. */
+bool koda_fd_is_kernels(int fd);
+
 /* Appends everything up to end of file; waits when the descriptor is non-blocking.
  * Fails: SYS, LIMIT at the buffer's ceiling, NOMEM. */
 KODA_CHECK int koda_fd_read_all(int fd, struct koda_buf *out, struct koda_error *err);
