@@ -29,7 +29,8 @@ const char *const koda_floor_policy_dirs[] = { "koda/policies", NULL };
 
 /* Files that a host tool runs, or takes permissions from, when a user opens the project next,
  * without asking or after the project was trusted once. Files that are only shown to a model are
- * not here. Nor is mise.toml: mise trusts a directory and an open set of names in it. */
+ * not here. Nor is mise.toml: mise trusts a directory and an open set of names in it. Nor is
+ * opencode.json: a placeholder of that name would get into patterns such as *.json. */
 const char *const koda_floor_project_names[] = {
 	".koda/agents",                /* koda: what an agent may do */
 	".koda/skills",                /* koda: programs of a skill */
@@ -48,13 +49,21 @@ const char *const koda_floor_project_names[] = {
 	".devcontainer.json",          /* dev containers: initializeCommand, as one file */
 	".envrc",                      /* direnv: read by the shell */
 	".gemini",                     /* Gemini CLI: servers, hooks, environment */
+	".helix",                      /* Helix: programs of language servers */
+	".kiro",                       /* Kiro: servers, hooks */
+	".opencode",                   /* OpenCode: plugins, servers, permissions */
+	".roo/mcp.json",               /* Roo Code: servers that are started */
+	".amazonq",                    /* Amazon Q: servers, hooks and permissions of agents */
 	".windsurf",                   /* Windsurf: hooks are shell commands */
 	".zed",                        /* Zed: programs of language servers, tasks */
 	NULL
 };
 
-/* Protected only if their directory exists: it is created by their own tools. */
+/* Protected only if their directory exists: it is created by their own tools, or much else is kept
+ * in it. */
 const char *const koda_floor_inner_names[] = {
+	".github/hooks",        /* Copilot CLI: hooks are shell commands */
+	".github/lsp.json",     /* Copilot CLI: programs of language servers */
 	".hg/hgrc",             /* Mercurial: hooks, extensions, programs */
 	".hg/hgrc-not-shared",  /* Mercurial: hooks, extensions, programs */
 	".hg/sharedpath",       /* Mercurial: leads to another repository with an hgrc */

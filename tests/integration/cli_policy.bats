@@ -486,7 +486,8 @@ noted() {
 	for name in .koda/agents/a .koda/skills/s .mcp.json .vscode/tasks.json .idea/x .cursor/x \
 		.codex/x .claude/agents/a .claude/commands/c .claude/settings.json \
 		.claude/settings.local.json .claude/skills/s .claude/hooks/h .envrc .zed/tasks.json \
-		.devcontainer/devcontainer.json .devcontainer.json .gemini/settings.json .windsurf/hooks.json; do
+		.devcontainer/devcontainer.json .devcontainer.json .gemini/settings.json .windsurf/hooks.json \
+		.amazonq/mcp.json .helix/languages.toml .kiro/hooks/h .opencode/plugins/p.js .roo/mcp.json; do
 		koda policy check write "$name"
 		[[ $status -eq 1 && $stdout == "deny write $project/$name (floor.project: "* ]]
 		koda policy check read "$name"
@@ -502,8 +503,8 @@ noted() {
 	done
 }
 
-@test "check: what another system for versions runs, once its directory is there" {
-	for name in .hg/hgrc .sl/config .jj/repo/config.toml; do
+@test "check: what another system for versions or Copilot runs, once its directory is there" {
+	for name in .hg/hgrc .sl/config .jj/repo/config.toml .github/hooks; do
 		koda policy check write "$name"
 		[[ $status -eq 0 ]]
 		mkdir -p "${name%/*}"

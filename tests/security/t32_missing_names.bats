@@ -72,10 +72,10 @@ refused_beside() {
 	no_litter $'./.claude\n./.koda\n./dir\n./file'
 }
 
-@test "what Mercurial runs, once there is a repository; and one can be made" {
+@test "what Mercurial and Copilot run, once their directory is there; and one can be made" {
 	run_box mkdir .hg .github .github/workflows
 	mkdir dir
-	refused_each < <(ways .hg/hgrc && ways .hg/sharedpath)
+	refused_each < <(ways .hg/hgrc && ways .hg/sharedpath && ways .github/hooks && ways .github/lsp.json)
 	run_box touch .hg/requires
 	no_litter $'./.github\n./.github/workflows\n./.hg\n./.hg/requires\n./dir\n./file'
 }

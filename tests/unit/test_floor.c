@@ -186,9 +186,10 @@ static void the_tables_hold_what_was_agreed(void **state)
 		  ".koda/agents .koda/skills .mcp.json .vscode .idea .cursor .codex .claude/agents "
 		  ".claude/commands .claude/hooks .claude/settings.json "
 		  ".claude/settings.local.json .claude/skills .devcontainer .devcontainer.json "
-		  ".envrc .gemini .windsurf .zed" },
+		  ".envrc .gemini .helix .kiro .opencode .roo/mcp.json .amazonq .windsurf .zed" },
 		{ koda_floor_inner_names,
-		  ".hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config .jj/repo/config.toml" },
+		  ".github/hooks .github/lsp.json .hg/hgrc .hg/hgrc-not-shared .hg/sharedpath "
+		  ".sl/config .jj/repo/config.toml" },
 		{ koda_floor_git_names,
 		  "hooks config config.worktree commondir gitdir info/attributes" },
 		{ koda_floor_git_configs, "config config.worktree" },
