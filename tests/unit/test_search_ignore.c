@@ -76,8 +76,15 @@ static void deeper_files_and_other_kinds_go_first(void **state)
 		search_rig_file(*state, path, "");
 		search_rig_file(*state, path + 2, "");
 	}
-	expect((struct search_rig){ .dir = *state, .pattern = "**" },
-	       "d\nd/e\nd/e/w\nd/q\nd/x\nd/y\nq\nw\nx\n");
+	expect((struct search_rig){ .dir = *state, .pattern = "**" }, "d\n"
+								      "d/e\n"
+								      "d/e/w\n"
+								      "d/q\n"
+								      "d/x\n"
+								      "d/y\n"
+								      "q\n"
+								      "w\n"
+								      "x\n");
 	/* The files above the start count, up to the root. */
 	expect((struct search_rig){ .dir = *state, .below = "d", .pattern = "**" },
 	       "e\ne/w\nq\nx\ny\n");

@@ -56,7 +56,7 @@ static void engines_are_known_by_their_marks(void **state)
 		{ "/.dockerenv", "KUBERNETES_SERVICE_HOST=10.0.0.1", "Kubernetes", "" },
 		{ "/run/secrets/kubernetes.io/serviceaccount/token", NULL, "Kubernetes", "" },
 		{ "/.dockerenv", "CODESPACES=true", "GitHub Codespaces", "" },
-		{ "/.dockerenv", "CODESPACES=truely", "Docker", "" },
+		{ "/.dockerenv", "CODESPACES=true1", "Docker", "" },
 		{ "/.dockerenv", "REMOTE_CONTAINERS=1", "dev container", "" },
 		{ "/.dockerenv", "GITHUB_ACTIONS=true", "Docker", "GitHub Actions" },
 		{ NULL, "GITLAB_CI=true", "", "GitLab CI" },

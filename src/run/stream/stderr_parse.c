@@ -28,7 +28,7 @@ static bool starts_with(struct koda_span line, const char *small)
 {
 	size_t i = 0;
 
-	while (small[i] && i < line.len && to_small(line.ptr[i]) == small[i])
+	while (i < line.len && small[i] && to_small(line.ptr[i]) == small[i])
 		i++;
 	return small[i] == '\0';
 }

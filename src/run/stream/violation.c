@@ -46,7 +46,7 @@ int koda_violations_new(size_t capacity, struct koda_violations **ret_store, str
 	if (capacity > KODA_VIOLATIONS_CAPACITY_MAX)
 		return koda_fail(err, KODA_E_LIMIT, 0, "a store keeps at most %d violations",
 				 KODA_VIOLATIONS_CAPACITY_MAX);
-	store = calloc(1, sizeof(*store) + capacity * sizeof(store->ring[0]));
+	store = calloc(1, sizeof(*store) + capacity * sizeof(struct koda_violation_item *));
 	if (!store)
 		return koda_fail_nomem(err);
 	/* These fail for impossible arguments only. */

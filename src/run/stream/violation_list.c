@@ -77,7 +77,7 @@ int koda_violation_list_new(size_t count, struct koda_violation_list **ret_list,
 			    struct koda_error *err)
 {
 	struct koda_violation_list *list =
-		calloc(1, sizeof(*list) + count * sizeof(list->items[0]));
+		calloc(1, sizeof(*list) + count * sizeof(struct koda_violation_item *));
 
 	if (!list)
 		return koda_fail_nomem(err);
