@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define WORD_MAX 32 /* longer words are no slip of ours */
+#define WORD_MAX 32 /* the longest word that a typing error is looked for in */
 
 /* Bytes of a user's word that a message repeats; the rest of the line must survive. */
 #define SHOWN 60

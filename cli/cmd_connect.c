@@ -22,13 +22,13 @@
 #define CHUNK       ((size_t)64 * 1024)
 #define HOST_MAX    255
 #define TARGET_SIZE (HOST_MAX + sizeof("[]:65535"))
-#define LINE_SIZE   512 /* of what the proxy says */
+#define LINE_SIZE   512 /* bytes of the proxy's answer */
 
 /* One direction: bytes that were read and not yet written. */
 struct pump {
 	int from; /* -1: at its end */
 	int to;
-	char *bytes; /* CHUNK of them */
+	char *bytes; /* CHUNK bytes */
 	size_t at;
 	size_t len;
 };

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	EXIT_OUTPUT_LOST = 1, /* as a command exits whose own write() failed */
+	EXIT_OUTPUT_LOST = 1, /* like a command whose own write() failed */
 	EXIT_WALL_TIME = 124,
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
@@ -242,7 +242,7 @@ static int act(const struct cli_call *call, struct cli_request *request, struct 
 		.terminal = request->tty,
 		.untimed = request->policy.untimed,
 		.env = (const char *const *)request->variables.items,
-		.approved = true, /* by check_approval */
+		.approved = true, /* check_approval has asked */
 	};
 	struct koda_prestart *prestarted = NULL;
 	bool runs = request->purpose != CLI_TO_SHOW;

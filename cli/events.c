@@ -20,7 +20,7 @@
 
 /* How long the end waits for a reader that takes nothing. */
 #define LAST_NS 2000000000ULL
-/* How long it waits for a reader that takes some bytes now and then. */
+/* How long the end waits for a reader that takes some bytes now and then. */
 #define LAST_MOST_NS 4000000000ULL
 
 static int fail_second(struct koda_error *err)
@@ -48,7 +48,7 @@ static int open_number(struct cli_events *events, const char *arg, struct koda_e
 	if (r < 0)
 		return r;
 	ignore_sigpipe();
-	/* Our own copy, which no child inherits. */
+	/* A copy that no child inherits. */
 	events->fd = fcntl((int)number, F_DUPFD_CLOEXEC, 3);
 	if (events->fd < 0)
 		r = koda_fail(err, KODA_E_SYS, errno, "not an open descriptor");

@@ -185,7 +185,7 @@ static int report(const struct koda_error *err)
 		cli_output_warn(plain, sizeof(plain) - 1);
 		return CLI_EXIT_FAILED;
 	}
-	/* A failure of this cannot be reported. */
+	/* If this write fails, no message is possible. */
 	cli_output_warn(line.ptr, line.len);
 	return CLI_EXIT_FAILED;
 }
@@ -195,8 +195,7 @@ int main(int argc, char **argv)
 	struct koda_error err = { 0 };
 	int r;
 
-	/* A file that may not grow is told by errno; commands get their signals as they always are.
-	 */
+	/* write() past RLIMIT_FSIZE then fails with EFBIG. Commands get the default action. */
 	(void)sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	r = dispatch(argc, argv, &err);
 	return r < 0 ? report(&err) : r;

@@ -74,7 +74,7 @@ struct cli_number {
 
 /* The text of a policy, not decoded yet. */
 struct cli_text {
-	const char *arg; /* of the option; NULL: it was not given */
+	const char *arg; /* argument of the option; NULL: it was not given */
 	struct koda_buf bytes;
 };
 
@@ -97,7 +97,7 @@ struct cli_policy_options {
 	const char *root;        /* NULL: the working directory */
 	const char *cwd;         /* NULL: the root */
 	struct cli_text host;    /* --policy-fd or --policy; not given: the trust mode's */
-	const char *host_option; /* which of them */
+	const char *host_option; /* the name of the option that was given */
 	struct cli_policy_file file;
 	struct cli_widen widen;
 	struct cli_text *narrow; /* owned; one for every --narrow-fd, in order */

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long it is waited for, besides the five seconds for the guardian. What is still there then
- * the kernel takes apart by itself. */
+/* How long orphans are waited for, besides the five seconds for the guardian. The kernel ends what
+ * is left. */
 #define WAIT_NS  1500000000ULL
 #define ROUND_MS 2
 
@@ -34,7 +34,7 @@ struct children {
 static struct children others; /* children that the runner had when it started */
 static bool has_others;
 
-/* False if the kernel does not tell, or there are too many. */
+/* Returns false if the kernel does not list children, or there are too many. */
 static bool list_children(struct children *ret_list)
 {
 	char text[CHILDREN_MAX * 8];
@@ -81,7 +81,7 @@ void cli_orphans_adopt(void)
 		others.count = CHILDREN_MAX; /* too many to tell ours from theirs */
 }
 
-/* Reaps children that have ended. True if one of ours was left when it was called. */
+/* Reaps children that have ended. Returns true if an orphan was left when it was called. */
 static bool reap_all(void)
 {
 	pid_t pid;
@@ -106,7 +106,7 @@ static bool reap_ours(void)
 	return found;
 }
 
-/* Nothing but orphans is left by now. */
+/* The command has been freed, so all children that are left are orphans. */
 void cli_orphans_reap(void)
 {
 	uint64_t deadline = koda_clock_now() + WAIT_NS;

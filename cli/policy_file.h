@@ -12,7 +12,7 @@
 #include <koda/project.h>
 
 struct cli_policy_file {
-	const char *arg;         /* of the option, borrowed; NULL: it was not given */
+	const char *arg;         /* argument of the option, borrowed; NULL: it was not given */
 	struct koda_strv places; /* the path as spelt, every link on the way, and where it leads */
 	const char *refusal;     /* why its owner or mode is refused; NULL: they are fine */
 };

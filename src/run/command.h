@@ -21,9 +21,9 @@ enum koda_phase {
 	KODA_PHASE_RUNS = 0,
 	KODA_PHASE_ENDS,    /* the guardian was told to kill what still runs */
 	KODA_PHASE_FLUSHES, /* all processes have ended; the terminal may have more bytes */
-	KODA_PHASE_DRAINS,  /* the output that is left is carried */
+	KODA_PHASE_DRAINS,  /* bytes that are left in pipes are carried */
 	KODA_PHASE_LEAVES,  /* the proxy was told to close the connections that are left */
-	KODA_PHASE_OVER     /* the outcome is complete, and told */
+	KODA_PHASE_OVER     /* the outcome is complete, and the exit event was emitted */
 };
 
 struct koda_command {
@@ -37,25 +37,25 @@ struct koda_command {
 	struct koda_relay output[2]; /* stdout, stderr */
 	struct koda_terminal terminal;
 	uint64_t started_ns;
-	uint64_t deadline_ns; /* started_ns and the wall time */
+	uint64_t deadline_ns; /* the wall time after started_ns */
 	enum koda_phase phase;
-	uint64_t phase_ns;                 /* deadline of the phases after KODA_PHASE_RUNS */
-	struct koda_command_poll *poll;    /* owned; NULL: koda_command_fd was not called */
-	struct koda_outcome outcome;       /* as far as it is known; size is unused */
-	struct koda_error failure;         /* for KODA_END_SETUP */
-	atomic_bool killed;                /* koda_command_kill has sent SIGKILL */
-	int kill_fd;                       /* eventfd: koda_command_kill after the end; owned */
-	bool hurried;                      /* it was read: output that is not taken is given up */
-	bool unstarted;                    /* the launcher has reported that nothing ran */
-	bool announced;                    /* the host got the start event, and no exit event yet */
-	uint64_t limits[KODA_LIMIT_COUNT]; /* UINT64_MAX: none */
-	unsigned int reached;              /* limits so far, as in struct koda_outcome */
-	bool has_network;                  /* the policy allows some network */
-	struct koda_listener *listener;    /* owned; NULL: no network, or not reported yet */
-	struct koda_rules *rules;          /* shared with the sandbox */
+	uint64_t phase_ns;              /* deadline of the phases after KODA_PHASE_RUNS */
+	struct koda_command_poll *poll; /* owned; NULL: koda_command_fd was not called */
+	struct koda_outcome outcome;    /* as far as it is known; size is unused */
+	struct koda_error failure;      /* for KODA_END_SETUP */
+	atomic_bool killed;             /* koda_command_kill has sent SIGKILL */
+	int kill_fd;                    /* eventfd: koda_command_kill after the end; owned */
+	bool hurried;   /* kill_fd was read: output that its reader does not take is given up */
+	bool unstarted; /* the launcher has reported that nothing ran */
+	bool announced; /* the host got the start event, and no exit event yet */
+	uint64_t limits[KODA_LIMIT_COUNT];   /* UINT64_MAX: none */
+	unsigned int reached;                /* limits so far, as in struct koda_outcome */
+	bool has_network;                    /* the policy allows some network */
+	struct koda_listener *listener;      /* owned; NULL: no network, or not reported yet */
+	struct koda_rules *rules;            /* shared with the sandbox */
 	struct koda_violations *violations;  /* owned */
-	unsigned int violation_events;       /* how many were emitted */
-	uint64_t violations_untold;          /* how many were not, beyond those */
+	unsigned int violation_events;       /* events of violations that were emitted */
+	uint64_t violations_untold;          /* violations that got no event */
 	uint64_t hints_ns;                   /* what finding hints has taken */
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
@@ -64,7 +64,7 @@ struct koda_command {
 	char *text;                    /* owned; the command as events show it */
 	char *cwd;                     /* owned */
 	char *id;                      /* owned */
-	void *user;                    /* the caller's */
+	void *user;                    /* the pointer of koda_command_options */
 	koda_event_fn *on_event;       /* may be NULL */
 	void *event_ctx;
 };

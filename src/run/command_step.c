@@ -52,7 +52,7 @@ void koda_command_step_wants(const struct koda_command *command,
 
 	*wants = (struct koda_command_wants){ .count = 0 };
 	if (command->phase == KODA_PHASE_RUNS) {
-		/* koda_command_step_act expects it first. */
+		/* koda_command_step_act reads this entry first. */
 		want(wants, command->launcher.channels.status[0], POLLIN, NULL);
 		want_relay(wants, &command->input);
 	}
@@ -238,7 +238,7 @@ static void settle(struct koda_command *command)
 	if (command->phase == KODA_PHASE_FLUSHES &&
 	    !(command->terminal.control >= 0 && has_output(command)))
 		begin_drain(command);
-	/* The kept tails come last. */
+	/* The tails of shortened output are carried last. */
 	if (command->phase == KODA_PHASE_DRAINS && !has_output(command)) {
 		bool more = koda_relay_finish(&command->output[0]);
 

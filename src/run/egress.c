@@ -27,7 +27,7 @@ struct koda_egress {
 	struct koda_strv passthrough;   /* owned */
 	bool opaque;                    /* the policy's CA bundle has no key */
 	bool is_served;                 /* the proxy has said that it accepts connections */
-	bool is_announced;              /* and koda_egress_serve has returned 1 for that */
+	bool is_announced;              /* koda_egress_serve has returned 1 for is_served */
 	struct koda_error refused;      /* code KODA_OK: the proxy has refused nothing */
 	koda_event_fn *on_event;        /* may be NULL */
 	void *event_ctx;
@@ -73,7 +73,7 @@ int koda_egress_open(const struct koda_egress_options *options, struct koda_egre
 
 	if (!egress)
 		return koda_fail_nomem(err);
-	/* All of it was in the first release. */
+	/* Every member was in the first release. */
 	r = koda_sized_take(&known, sizeof(known), sizeof(known), options, "koda_egress_options",
 			    err);
 	if (r == KODA_OK)

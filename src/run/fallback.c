@@ -43,7 +43,7 @@ static bool is_obstacle(const struct koda_report *report)
 	return false;
 }
 
-/* Something changed while the view was being made. */
+/* Returns true if a file changed while the view was made (EAGAIN): another try may succeed. */
 static bool is_passing(const struct koda_report *report)
 {
 	return report->kind == KODA_REPORT_SETUP_FAILED && report->sys_errno == EAGAIN;

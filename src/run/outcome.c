@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* A shell exits with this and the number of the signal that killed its command. */
+/* The exit status of a shell is this plus the number of the signal that killed its command. */
 #define SHELL_SIGNAL 128
 
 void koda_outcome_reach(struct koda_command *command, enum koda_limit which)
@@ -168,7 +168,7 @@ void koda_outcome_emit_exit(struct koda_command *command)
 		end->signal = outcome->signal;
 		break;
 	case KODA_END_EXEC:
-		/* As a shell exits for a program that it cannot execute. */
+		/* The exit status of a shell for a program that it cannot execute. */
 		end->code = outcome->sys_errno == ENOENT ? 127 : 126;
 		break;
 	case KODA_END_SETUP:

@@ -24,20 +24,21 @@ struct koda_sandbox {
 	struct koda_policy *policy; /* owned; links in its paths are resolved */
 	struct koda_rules *rules;   /* owned */
 	struct koda_strv host_env;
-	struct koda_strv sockets; /* of the host, to be hidden */
+	struct koda_strv sockets; /* sockets of the host, which the view hides */
 	bool sockets_unsure;      /* the host may have sockets that were not found */
 	uint64_t surveyed_ns;     /* when the survey of koda_sandbox_open ended */
 	bool surveyed;            /* the survey was used for a plan; the next plan needs another */
-	uint64_t survey_ns;       /* time that surveys took, which counts as the command's */
+	uint64_t survey_ns;       /* time that surveys took, which counts towards the wall time */
 	char *cgroup;             /* owned; a directory where a cgroup can be made, or NULL */
 	enum koda_trust trust;
 	enum koda_backend_kind wanted;
-	const struct koda_backend *backend; /* that commands are started with */
+	const struct koda_backend *backend; /* starts the commands */
 	bool backend_verified;              /* the backend has worked on this machine */
-	bool open_view;              /* and its view could not be locked (KODA_REPORT_READY_OPEN) */
-	atomic_bool backend_suspect; /* a launch has failed since; set from any thread */
-	koda_clauses accepted;       /* that need not be enforced */
-	struct koda_net_rules net;   /* used if koda_sandbox_has_network() */
+	bool open_view; /* the launcher could not lock the view (KODA_REPORT_READY_OPEN) */
+	atomic_bool backend_suspect;     /* a launch has failed since it was verified; set from any
+					    thread */
+	koda_clauses accepted;           /* clauses that need not be enforced */
+	struct koda_net_rules net;       /* used if koda_sandbox_has_network() */
 	struct koda_launcher prestarted; /* waits for the next plan; no backend: none */
 	koda_event_fn *on_event;         /* may be NULL */
 	void *event_ctx;

@@ -155,7 +155,7 @@ static bool is_reachable(const char *path)
 	char above[KODA_PATH_MAX + 1];
 
 	if (geteuid() != 0)
-		return true; /* bubblewrap has our rights */
+		return true; /* bubblewrap has the runner's rights */
 	for (size_t i = 1; path[i]; i++) {
 		struct stat st;
 

@@ -20,7 +20,7 @@ struct koda_launcher {
 	int plan_fd;    /* owned; memory file for the plan, -1: none */
 	int args_fd;    /* owned; memory file for bubblewrap's arguments, -1: none */
 	bool open_view; /* the last view of this backend could not be locked; a hint, for speed */
-	uint32_t wall_seconds; /* that the command may take, or KODA_LIFE_FOREVER */
+	uint32_t wall_seconds; /* wall time of the command, or KODA_LIFE_FOREVER */
 };
 
 #define KODA_LAUNCHER_INIT                                                                         \
