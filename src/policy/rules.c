@@ -51,8 +51,7 @@ const char *koda_reason_name(enum koda_reason reason)
 #undef REASON_NAME
 	};
 
-	return (unsigned int)reason < KODA_REASON_COUNT ? names[reason]
-							: names[KODA_REASON_INVALID];
+	return names[(unsigned int)reason < KODA_REASON_COUNT ? reason : KODA_REASON_INVALID];
 }
 
 static int add_paths(struct koda_rules *rules, const struct koda_policy *policy,
