@@ -2,6 +2,7 @@
 #include "draft.h"
 
 #include "base/fd.h"
+#include "judge.h"
 #include "keep.h"
 #include "open.h"
 
@@ -44,6 +45,19 @@ static bool is_expected(struct fsworker_task *task, const struct fsworker_place 
 	       fsworker_task_fail(task, KODA_FS_STATUS_CHANGED, "");
 }
 
+/* Fails if an open file is another one than it was, or has changed. */
+static bool is_origin(struct fsworker_task *task, const struct fsworker_draft *draft, int fd)
+{
+	struct stat st;
+
+	if (!draft->origin)
+		return true;
+	if (fstat(fd, &st) < 0)
+		return fsworker_task_fail_errno(task, errno);
+	return fsworker_keep_is_same(draft->origin, &st) ||
+	       fsworker_task_fail(task, KODA_FS_STATUS_CHANGED, "");
+}
+
 /* Opens the file itself, or makes it. */
 static bool open_in_place(struct fsworker_task *task, struct fsworker_draft *draft)
 {
@@ -54,7 +68,8 @@ static bool open_in_place(struct fsworker_task *task, struct fsworker_draft *dra
 	if (!is_expected(task, place))
 		return false;
 	if (place->exists)
-		return fsworker_open_file(task, place, O_WRONLY, &draft->fd);
+		return fsworker_open_file(task, place, O_WRONLY, &draft->fd) &&
+		       is_origin(task, draft, draft->fd);
 	draft->fd = openat(place->dir, place->name,
 			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (draft->fd < 0 || fchmod(draft->fd, draft->mode) < 0)
@@ -94,6 +109,25 @@ static bool open_beside(struct fsworker_task *task, struct fsworker_draft *draft
 		return true;
 	draft->name[0] = '\0';
 	return fsworker_task_fail_errno(task, errno);
+}
+
+bool fsworker_draft_resolve(struct fsworker_task *task, struct fsworker_draft *draft,
+			    unsigned int how)
+{
+	struct fsworker_place *place = &draft->place;
+	struct koda_span path;
+
+	if (!fsworker_resolve(task, task->request.text[0], how, place))
+		return false;
+	path = fsworker_resolve_path(place);
+	fsworker_task_set_path(task, path);
+	if (fsworker_resolve_is_root(place))
+		return fsworker_task_fail(task, KODA_FS_STATUS_NOT_FILE, "");
+	if (!(fsworker_task_has(task, KODA_FS_IN_PLACE) ? fsworker_judge_write(task, path)
+							: fsworker_judge_replace(task, path)))
+		return false;
+	return !place->is_linked || place->exists ||
+	       fsworker_task_fail(task, KODA_FS_STATUS_LINK, "");
 }
 
 bool fsworker_draft_open(struct fsworker_task *task, struct fsworker_draft *draft)

@@ -21,7 +21,11 @@ struct fsworker_draft {
 	const struct stat *origin; /* the file that must be replaced, as it was; may be NULL */
 };
 
-/* Prepares to write the place, which is resolved and judged. The request's flags IN_PLACE, NEW and
+/* Resolves the request's path to a file that may be written; how is as for fsworker_resolve. A link
+ * that leads nowhere is no place to write. Fails the request. */
+bool fsworker_draft_resolve(struct fsworker_task *task, struct fsworker_draft *draft,
+			    unsigned int how);
+/* Prepares to write. The request's flags IN_PLACE, NEW and
  * EXPECT count. Fails the request. */
 bool fsworker_draft_open(struct fsworker_task *task, struct fsworker_draft *draft);
 /* Appends to the content. Fails the request. */

@@ -31,6 +31,7 @@ struct fsworker {
 	size_t root_count;
 	struct koda_pathindex rules;
 	struct koda_span env_names;
+	char *const *environment; /* borrowed */
 	uint32_t link_depth;
 	mode_t umask;
 	uid_t uid;

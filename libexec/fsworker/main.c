@@ -9,12 +9,14 @@
 
 #include <stdio.h>
 
-int main(void)
+int main(int argc, char **argv, char **envp)
 {
 	static struct fsworker worker;
 	struct koda_error err = { 0 };
 
-	if (fsworker_start(&worker, &err) < 0) {
+	(void)argc;
+	(void)argv;
+	if (fsworker_start(&worker, envp, &err) < 0) {
 		(void)fprintf(stderr, "koda-fs-worker: %s%s%s\n", err.field,
 			      err.field[0] ? ": " : "", err.message);
 		return 1;

@@ -8,5 +8,12 @@
 void fsworker_read(struct fsworker_task *task);
 void fsworker_stat(struct fsworker_task *task);
 void fsworker_list(struct fsworker_task *task);
+void fsworker_edit(struct fsworker_task *task);
+void fsworker_mkdir(struct fsworker_task *task);
+void fsworker_remove(struct fsworker_task *task);
+void fsworker_rename(struct fsworker_task *task);
+void fsworker_getenv(struct fsworker_task *task);
+void fsworker_search_names(struct fsworker_task *task);
+void fsworker_search_lines(struct fsworker_task *task);
 
 #endif

@@ -357,3 +357,11 @@ bool fsworker_resolve_exists(struct fsworker_task *task, const struct fsworker_p
 	return fsworker_task_fail(
 		task, place->is_linked ? KODA_FS_STATUS_LINK : KODA_FS_STATUS_MISSING, "");
 }
+
+bool fsworker_resolve_is_inside(struct fsworker_task *task, const struct fsworker_place *place)
+{
+	if (!fsworker_resolve_is_root(place))
+		return true;
+	fsworker_task_set_path(task, fsworker_resolve_path(place));
+	return fsworker_task_fail(task, KODA_FS_STATUS_OUTSIDE, "");
+}

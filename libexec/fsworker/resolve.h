@@ -42,6 +42,8 @@ bool fsworker_resolve(struct fsworker_task *task, struct koda_span path, unsigne
 		      struct fsworker_place *ret_place);
 /* Makes the place the reply's path. Fails the request if nothing is there. */
 bool fsworker_resolve_exists(struct fsworker_task *task, const struct fsworker_place *place);
+/* Fails the request, as OUTSIDE, if the place is a root: the directory it is in is not inside. */
+bool fsworker_resolve_is_inside(struct fsworker_task *task, const struct fsworker_place *place);
 void fsworker_resolve_clear(struct fsworker_place *place);
 #define fsworker_auto_place __attribute__((cleanup(fsworker_resolve_clear)))
 

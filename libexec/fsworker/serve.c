@@ -11,10 +11,20 @@ static void ping(struct fsworker_task *task)
 	(void)task;
 }
 
-static void (*const ops[])(struct fsworker_task *task) = {
-	[KODA_FS_OP_PING] = ping,          [KODA_FS_OP_SHUTDOWN] = ping,
-	[KODA_FS_OP_READ] = fsworker_read, [KODA_FS_OP_STAT] = fsworker_stat,
+/* WRITE is not in it: its content follows. */
+static void (*const ops[KODA_FS_OP_COUNT])(struct fsworker_task *task) = {
+	[KODA_FS_OP_PING] = ping,
+	[KODA_FS_OP_SHUTDOWN] = ping,
+	[KODA_FS_OP_READ] = fsworker_read,
+	[KODA_FS_OP_EDIT] = fsworker_edit,
+	[KODA_FS_OP_GLOB] = fsworker_search_names,
+	[KODA_FS_OP_GREP] = fsworker_search_lines,
+	[KODA_FS_OP_STAT] = fsworker_stat,
+	[KODA_FS_OP_GETENV] = fsworker_getenv,
 	[KODA_FS_OP_LIST] = fsworker_list,
+	[KODA_FS_OP_MKDIR] = fsworker_mkdir,
+	[KODA_FS_OP_REMOVE] = fsworker_remove,
+	[KODA_FS_OP_RENAME] = fsworker_rename,
 };
 
 static bool reply_invalid(struct fsworker *worker, const struct koda_fs_frame *request)
@@ -31,9 +41,7 @@ static bool carry_out(struct fsworker *worker, const struct koda_fs_frame *reque
 	struct fsworker_task task;
 
 	fsworker_task_start(&task, worker, request);
-	if (!ops[request->code])
-		(void)fsworker_task_fail(&task, KODA_FS_STATUS_INVALID, "");
-	else if (fsworker_task_goes_on(&task))
+	if (fsworker_task_goes_on(&task))
 		ops[request->code](&task);
 	return fsworker_task_end(&task);
 }

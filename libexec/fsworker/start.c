@@ -91,11 +91,13 @@ static bool finds_own_fds(void)
 	return fstatat(AT_FDCWD, "/proc/self/fd/3", &st, 0) == 0;
 }
 
-int fsworker_start(struct fsworker *worker, struct koda_error *err)
+int fsworker_start(struct fsworker *worker, char *const *environment, struct koda_error *err)
 {
 	int r;
 
-	*worker = (struct fsworker){ .rules = KODA_PATHINDEX_INIT, .uid = geteuid() };
+	*worker = (struct fsworker){ .rules = KODA_PATHINDEX_INIT,
+				     .uid = geteuid(),
+				     .environment = environment };
 	if (syscall(SYS_close_range, KODA_FS_RULES_FD + 1, ~0U, 0) < 0)
 		return fail(err, "cannot close descriptors");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -6,6 +6,7 @@
 #include "fsworker.h"
 
 /* Fails: INVALID for a record that is malformed or not sealed, SYS, NOMEM. */
-KODA_CHECK int fsworker_start(struct fsworker *worker, struct koda_error *err);
+KODA_CHECK int fsworker_start(struct fsworker *worker, char *const *environment,
+			      struct koda_error *err);
 
 #endif

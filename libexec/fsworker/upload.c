@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "draft.h"
-#include "judge.h"
 #include "parents.h"
 
 /* Of requests that were refused and whose content still comes. */
@@ -81,19 +80,8 @@ static bool begin(struct fsworker_task *task, struct fsworker_draft *draft)
 	draft->mode = mode ? mode : 0666 & ~task->worker->umask;
 	if (fsworker_task_has(task, KODA_FS_PARENTS))
 		how |= FSWORKER_RESOLVE_PARENTS;
-	if (!fsworker_resolve(task, task->request.text[0], how, place))
-		return false;
-	if (fsworker_resolve_is_root(place))
-		return fsworker_task_fail(task, KODA_FS_STATUS_NOT_FILE, "");
-	if (!(fsworker_task_has(task, KODA_FS_IN_PLACE)
-		      ? fsworker_judge_write(task, fsworker_resolve_path(place))
-		      : fsworker_judge_replace(task, fsworker_resolve_path(place))))
-		return false;
-	fsworker_task_set_path(task, fsworker_resolve_path(place));
-	if (place->is_linked && !place->exists)
-		return fsworker_task_fail(task, KODA_FS_STATUS_LINK, "");
-	return fsworker_parents_make(task, place) && fsworker_task_goes_on(task) &&
-	       fsworker_draft_open(task, draft);
+	return fsworker_draft_resolve(task, draft, how) && fsworker_parents_make(task, place) &&
+	       fsworker_task_goes_on(task) && fsworker_draft_open(task, draft);
 }
 
 /* Refuses a request without looking at it. */

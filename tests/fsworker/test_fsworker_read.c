@@ -291,11 +291,11 @@ static void chains_of_links_are_bounded(void **state)
 
 	(void)koda_make_file(*state, "root/0", "end");
 	for (int i = 1; i <= 41; i++) {
-		char name[8], target[8];
+		char name[16], target[8];
 
-		(void)snprintf(name, sizeof(name), "%d", i);
+		(void)snprintf(name, sizeof(name), "root/%d", i);
 		(void)snprintf(target, sizeof(target), "%d", i - 1);
-		(void)koda_make_link(koda_in(*state, "root"), name, target);
+		(void)koda_make_link(*state, name, target);
 	}
 	rig_start(&rig, &setup);
 	assert_string_equal(rig_read(&rig, "8"), "end");

@@ -292,9 +292,8 @@ static void uploads_may_interleave(void **state)
 		rig_send(&rig, &data);
 		rig_await(&rig, data.id, &answer);
 		assert_int_equal(answer.frame.code, KODA_FS_STATUS_OK);
-		(void)snprintf(name, sizeof(name), "%zu", i);
-		assert_string_equal(rig_content(koda_in(koda_in(*state, "root"), name)),
-				    "halfhalf");
+		(void)snprintf(name, sizeof(name), "root/%zu", i);
+		assert_string_equal(rig_content(koda_in(*state, name)), "halfhalf");
 	}
 	data.id = requests[KODA_FS_UPLOADS_MAX].id;
 	rig_send(&rig, &data);
