@@ -266,10 +266,6 @@ static int check_tag(const char *tag, struct koda_error *err)
 
 static int check(const struct koda_seatbelt *seatbelt, struct koda_error *err)
 {
-	int r = check_tag(seatbelt->tag, err);
-
-	if (r < 0)
-		return r;
 	if (koda_rules_write(seatbelt->rules, "/", 1).answer == KODA_ALLOW)
 		return koda_fail_at(err, KODA_E_DENIED, 0, "fs.allow_write",
 				    "/ cannot be writable as a whole; name what has to be");
@@ -293,11 +289,11 @@ static int fail_written(int failed, struct koda_error *err)
 	return failed < 0 ? koda_fail_nomem(err) : KODA_OK;
 }
 
-int koda_seatbelt_print(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
-			struct koda_error *err)
+int koda_seatbelt_render(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
+			 struct koda_error *err)
 {
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(KODA_SEATBELT_MAX);
-	struct renderer r = { .w = { .out = &text, .tag = seatbelt->tag },
+	struct renderer r = { .w = { .out = &text, .tagged = seatbelt->tag != NULL },
 			      .seatbelt = seatbelt,
 			      .anchors = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
 			      .open = KODA_SET_INIT(KODA_LIST_BYTES_MAX),
@@ -324,4 +320,38 @@ int koda_seatbelt_print(const struct koda_seatbelt *seatbelt, struct koda_buf *o
 	koda_set_clear(&r.anchors);
 	koda_set_clear(&r.open);
 	return result;
+}
+
+int koda_seatbelt_put_tag(struct koda_span text, const char *tag, struct koda_buf *out,
+			  struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf whole = KODA_BUF_INIT(KODA_SEATBELT_MAX);
+	int failed = KODA_OK;
+	int r = check_tag(tag, err);
+
+	if (r < 0)
+		return r;
+	if (!tag)
+		return fail_written(koda_buf_add(out, text.ptr, text.len), err);
+	while (text.len > 0 && failed == KODA_OK) {
+		const char *mark = memchr(text.ptr, *KODA_SEATBELT_MARK, text.len);
+		size_t len = mark ? (size_t)(mark - text.ptr) : text.len;
+
+		failed = koda_buf_add(&whole, text.ptr, len);
+		if (mark && failed == KODA_OK)
+			failed = koda_buf_add(&whole, tag, strlen(tag));
+		text = koda_span_skip(text, len + (mark != NULL));
+	}
+	if (failed == KODA_OK)
+		failed = koda_buf_add(out, whole.ptr, whole.len);
+	return fail_written(failed, err);
+}
+
+int koda_seatbelt_print(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
+			struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(KODA_SEATBELT_MAX);
+	int r = koda_seatbelt_render(seatbelt, &text, err);
+
+	return r < 0 ? r : koda_seatbelt_put_tag(koda_buf_span(&text), seatbelt->tag, out, err);
 }

@@ -39,4 +39,15 @@ struct koda_seatbelt {
 KODA_CHECK int koda_seatbelt_print(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
 				   struct koda_error *err);
 
+/* The two halves of koda_seatbelt_print, for a text that is printed with several tags. */
+
+/* Appends the profile, with a mark in place of the tag, whichever it is. */
+KODA_CHECK int koda_seatbelt_render(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
+				    struct koda_error *err);
+/* Appends such a profile with the tag; NULL for one that has no marks. Fails: INVALID, LIMIT,
+ * NOMEM.
+ */
+KODA_CHECK int koda_seatbelt_put_tag(struct koda_span text, const char *tag, struct koda_buf *out,
+				     struct koda_error *err);
+
 #endif

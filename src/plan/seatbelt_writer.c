@@ -45,11 +45,8 @@ void koda_seatbelt_begin(struct koda_seatbelt_writer *w, bool allow, const char 
 {
 	koda_seatbelt_put(w, allow ? "(allow " : "(deny ");
 	koda_seatbelt_put(w, operations);
-	if (allow || !w->tag)
-		return;
-	koda_seatbelt_put(w, " (with message ");
-	koda_seatbelt_put_string(w, koda_span_of(w->tag));
-	koda_seatbelt_put(w, ")");
+	if (!allow && w->tagged)
+		koda_seatbelt_put(w, " (with message \"" KODA_SEATBELT_MARK "\")");
 }
 
 void koda_seatbelt_filter(struct koda_seatbelt_writer *w, const char *filter, struct koda_span path)

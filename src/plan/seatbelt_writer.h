@@ -5,9 +5,12 @@
 
 #include "base/buf.h"
 
+/* Stands for the tag. Every byte of a profile but newlines is printable, so it is nothing else. */
+#define KODA_SEATBELT_MARK "\x01"
+
 struct koda_seatbelt_writer {
 	struct koda_buf *out;
-	const char *tag; /* NULL: none */
+	bool tagged; /* denials have a mark for a tag */
 	int failed;
 };
 
@@ -15,7 +18,7 @@ struct koda_seatbelt_writer {
 void koda_seatbelt_put(struct koda_seatbelt_writer *w, const char *text);
 /* Writes bytes as a string of SBPL, in ASCII. */
 void koda_seatbelt_put_string(struct koda_seatbelt_writer *w, struct koda_span bytes);
-/* Writes "(allow OPERATIONS" or "(deny OPERATIONS", with the tag for a denial. */
+/* Writes "(allow OPERATIONS" or "(deny OPERATIONS", with a mark for the tag in a denial. */
 void koda_seatbelt_begin(struct koda_seatbelt_writer *w, bool allow, const char *operations);
 /* Writes " (FILTER "path")". */
 void koda_seatbelt_filter(struct koda_seatbelt_writer *w, const char *filter,

@@ -27,6 +27,7 @@ void koda_project_clear(struct koda_project *project)
 	koda_site_clear(&project->site);
 	koda_strv_clear(&project->host_env);
 	free(KODA_TAKE(project->root));
+	koda_seatbelt_cache_clear(&project->profiles);
 	koda_policy_free(KODA_TAKE(project->policy));
 }
 

@@ -3,6 +3,7 @@
 #ifndef KODA_RUN_PROJECT_H
 #define KODA_RUN_PROJECT_H
 
+#include "plan/seatbelt_cache.h"
 #include "run/project/site.h"
 
 #include <koda/project.h>
@@ -13,6 +14,7 @@ struct koda_project {
 	struct koda_site site;      /* site.root is NULL once a sandbox has taken it */
 	bool site_used;             /* git directories and aliases were noted in the site */
 	struct koda_policy *policy; /* owned; links in its paths resolved; NULL: not set yet */
+	struct koda_seatbelt_cache profiles;
 };
 
 #define KODA_PROJECT_INIT                                                                          \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Renders a project's policy as a Seatbelt profile. */
+/* A project's policy as a Seatbelt profile. */
 #include "base/error.h"
 #include "base/path.h"
 #include "base/sized.h"
-#include "plan/seatbelt.h"
+#include "plan/seatbelt_cache.h"
 #include "policy/policy.h"
 #include "run/project.h"
+#include "run/project/mount_alias.h"
 #include "run/survey.h"
 
 #include <errno.h>
@@ -35,34 +36,41 @@ static int find_tmpdir(const struct koda_site *site, const char *dir, char **ret
 	return r < 0 ? r : koda_site_check_dir(site, *ret_dir, err);
 }
 
-/* A profile protects what the survey has found, so repositories below the root are looked for, and
- * nothing that an earlier survey has found is used. */
-static int survey(struct koda_site *site, const struct koda_policy *policy,
-		  struct koda_rules **ret_rules, struct koda_error *err)
+/* Finds the profile of what a survey has found. The rules tell which mounts are further names of
+ * protected paths, and these are facts as well. */
+static int find_profile(struct koda_seatbelt_cache *cache, const struct koda_seatbelt *request,
+			struct koda_site *site, const struct koda_seatbelt_entry **ret_entry,
+			struct koda_error *err)
 {
-	int r = koda_survey_project(site, policy, KODA_SURVEY_BUDGET_NS, err);
+	struct koda_place place = koda_site_place(site);
+	bool found = false;
+	int r = koda_seatbelt_cache_get(cache, request, &place, ret_entry, err);
 
-	return r < 0 ? r
-		     : koda_survey_rules(site, policy, koda_rules_new_for_paths, NULL, ret_rules,
-					 err);
+	if (r == KODA_OK)
+		r = koda_mount_alias_note(site, (*ret_entry)->rules, NULL, &found, err);
+	if (r < 0 || !found)
+		return r;
+	place = koda_site_place(site);
+	return koda_seatbelt_cache_get(cache, request, &place, ret_entry, err);
 }
 
+/* A profile protects what the survey has found, so repositories below the root are looked for, and
+ * nothing that an earlier survey has found is used. */
 static int print(struct koda_project *project, const struct koda_seatbelt_options *options,
 		 struct koda_buf *out, struct koda_error *err)
 {
 	koda_auto_site struct koda_site site = KODA_SITE_INIT;
 	koda_auto_policy struct koda_policy *policy = NULL;
 	koda_auto_free char *tmpdir = NULL;
-	struct koda_rules *rules = NULL;
+	const struct koda_seatbelt_entry *entry = NULL;
 	int r = koda_project_take(project, &site, &policy, err);
 
 	if (r == KODA_OK)
-		r = survey(&site, policy, &rules, err);
+		r = koda_survey_project(&site, policy, KODA_SURVEY_BUDGET_NS, err);
 	if (r == KODA_OK && options->tmpdir)
 		r = find_tmpdir(&site, options->tmpdir, &tmpdir, err);
 	if (r == KODA_OK) {
-		const struct koda_seatbelt seatbelt = {
-			.rules = rules,
+		const struct koda_seatbelt request = {
 			.policy = policy,
 			.net = options->open_network ? KODA_SEATBELT_OPEN
 			       : options->proxy_port ? KODA_SEATBELT_PROXIED
@@ -72,10 +80,9 @@ static int print(struct koda_project *project, const struct koda_seatbelt_option
 			.tag = options->tag,
 		};
 
-		r = koda_seatbelt_print(&seatbelt, out, err);
+		r = find_profile(&project->profiles, &request, &site, &entry, err);
 	}
-	koda_rules_free(rules);
-	return r;
+	return r < 0 ? r : koda_seatbelt_entry_print(entry, options->tag, out, err);
 }
 
 int koda_project_seatbelt(struct koda_project *project, const struct koda_seatbelt_options *options,
