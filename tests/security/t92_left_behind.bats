@@ -95,6 +95,25 @@ git_obeys() {
 
 # A command may put any link there, and the runner follows it when the command ends.
 # bats test_tags=backend:native
+@test "a directory that is a link now, and one behind it" {
+	mkdir -p work/a/deep
+	leaving 'git init -q new; printf "%s\n" "$1" >new/.git/config
+		mkdir -p new/b; mv work/a gone; ln -s ../new/b work/a'
+	left_is git_dir new/.git
+	git_obeys work/a
+	rm -rf work/a gone new "$obeyed"
+	mkdir -p work/a/deep
+	leaving 'git init -q new/deep; printf "%s\n" "$1" >new/deep/.git/config; rm -r work/a; ln -s ../new work/a'
+	left_is git_dir new/deep/.git
+	git_obeys work/a/deep
+	# Nothing is said where a link leads to directories that were there, out of the project, or nowhere.
+	rm -rf work/a new
+	mkdir -p work/a work/c old
+	git init -q old
+	leaving 'rm -r work/a work/b work/c; ln -s ../old work/a; ln -s / work/b; ln -s c work/c'
+	[[ ${#left[@]} -eq 0 && ! $said ]]
+}
+
 @test "a link to a file that is no git file" {
 	local target
 	mkfifo fifo

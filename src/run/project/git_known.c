@@ -88,22 +88,33 @@ static bool is_made_since(const struct koda_dir_snapshot *snapshot, int dir, con
 					  (struct timespec){ .tv_sec = more.stx_btime.tv_sec });
 }
 
+int koda_git_known_find(struct koda_git_known *known, int dir, size_t *ret_i,
+			struct koda_error *err)
+{
+	struct dir_id id;
+	struct stat st;
+	int r = list_ids(known, err);
+
+	*ret_i = KODA_SET_NONE;
+	if (r < 0 || fstat(dir, &st) < 0)
+		return r;
+	id = (struct dir_id){ st.st_dev, st.st_ino };
+	*ret_i = koda_set_find(&known->ids, id_of(&id));
+	return KODA_OK;
+}
+
 int koda_git_known_has(struct koda_git_known *known, int dir, const char *path,
 		       const struct stat *git, bool *ret_has, struct koda_error *err)
 {
 	const struct koda_dir_snapshot *snapshot = known->snapshot;
-	struct dir_id id;
-	struct stat st;
 	size_t i;
-	int r = list_ids(known, err);
+	int r = koda_git_known_find(known, dir, &i, err);
 
 	*ret_has = false;
 	if (r == KODA_OK)
 		r = koda_git_known_list_tops(known, err);
-	if (r < 0 || fstat(dir, &st) < 0)
+	if (r < 0)
 		return r;
-	id = (struct dir_id){ st.st_dev, st.st_ino };
-	i = koda_set_find(&known->ids, id_of(&id));
 	if (i != KODA_SET_NONE)
 		*ret_has = snapshot->dirs[i].flags & KODA_DIR_SNAPSHOT_GIT &&
 			   snapshot->dirs[i].git_id == koda_dir_snapshot_git_id(git);

@@ -25,6 +25,11 @@ KODA_CHECK int koda_git_known_list_tops(struct koda_git_known *known, struct kod
 /* Returns the top that covers the path; NULL if the snapshot has none. */
 const char *koda_git_known_top(const struct koda_git_known *known, const char *path);
 
+/* Sets *ret_i to the number of the open directory in the snapshot; KODA_SET_NONE if it has none.
+ * Fails: NOMEM. */
+KODA_CHECK int koda_git_known_find(struct koda_git_known *known, int dir, size_t *ret_i,
+				   struct koda_error *err);
+
 /* Tells whether the repository in the directory path, which is open as dir, was there when the
  * snapshot was made. git: the lstat() result of its .git. Fails: NOMEM. */
 KODA_CHECK int koda_git_known_has(struct koda_git_known *known, int dir, const char *path,

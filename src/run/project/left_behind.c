@@ -14,6 +14,7 @@
 #include "run/project/git_dir.h"
 #include "run/project/git_file.h"
 #include "run/project/git_submodules.h"
+#include "run/project/left_behind_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +36,10 @@ struct finder {
 	const struct koda_dir_snapshot *snapshot;
 	struct koda_left_behind *left;
 	struct koda_buf path;
-	size_t parent;        /* number of the directory that is open */
-	int fd;               /* descriptor of parent; -1: it is gone */
+	size_t parent; /* number of the directory that is open */
+	int fd;        /* descriptor of parent; -1: it is gone */
+	bool linked;   /* parent is a link now, or lies behind one */
+	struct koda_git_known known;
 	struct state *states; /* owned; one for each directory */
 	uint64_t deadline_ns;
 	struct koda_error *err;
@@ -168,7 +171,16 @@ static int open_parent(struct finder *f, size_t i)
 	if (r < 0)
 		return r;
 	f->fd = open_dir(f->path.ptr);
+	f->linked = f->fd < 0 && errno == ELOOP;
 	return f->fd < 0 ? fail_unless_gone(f) : KODA_OK;
+}
+
+/* Follows directory i, which is a link now, or lies behind one. */
+static int check_linked(struct finder *f, size_t i)
+{
+	int r = koda_dir_snapshot_path(f->snapshot, i, &f->path, f->err);
+
+	return r < 0 ? r : koda_left_behind_check_link(&f->known, f->path.ptr, f->left, f->err);
 }
 
 static int check(struct finder *f, size_t i)
@@ -182,13 +194,17 @@ static int check(struct finder *f, size_t i)
 
 	if (!is_top)
 		at = f->fd;
-	if (r < 0 || (!is_top && at < 0) || dir->len > KODA_PATH_MAX)
+	if (r < 0 || dir->len > KODA_PATH_MAX)
 		return r;
+	if (!is_top && at < 0)
+		return f->linked ? check_linked(f, i) : KODA_OK;
 	memcpy(name, f->snapshot->names.ptr + dir->name, dir->len);
 	name[dir->len] = '\0';
 	/* For directories in a closed one, the closed one was reported. */
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return is_top && errno == EACCES ? add_unseen(f, i) : KODA_OK;
+	if (S_ISLNK(st.st_mode))
+		return check_linked(f, i);
 	if (!S_ISDIR(st.st_mode))
 		return KODA_OK;
 	if (!is_top)
@@ -282,6 +298,7 @@ int koda_left_behind_find(const struct koda_dir_snapshot *snapshot, uint64_t dea
 			  struct koda_left_behind *left, struct koda_error *err)
 {
 	struct finder f = { .snapshot = snapshot,
+			    .known = KODA_GIT_KNOWN_INIT(snapshot),
 			    .left = left,
 			    .path = KODA_BUF_INIT(SIZE_MAX / 2),
 			    .parent = SIZE_MAX,
@@ -302,6 +319,7 @@ int koda_left_behind_find(const struct koda_dir_snapshot *snapshot, uint64_t dea
 	if (r == KODA_OK)
 		r = check_links(&f);
 	left->incomplete = r < 0;
+	koda_git_known_clear(&f.known);
 	koda_buf_clear(&f.path);
 	free(f.states);
 	return r;
