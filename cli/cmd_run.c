@@ -217,7 +217,12 @@ static int use_sandbox(const struct koda_command_options *command, struct cli_re
 
 	cli_waivers_apply(&request->waivers, &options);
 	cli_waivers_warn(&request->waivers);
-	if (request->events.fd >= 0) {
+	if (request->explain && request->purpose != CLI_TO_SHOW) {
+		r = koda_explain_new(&request->events.explain, err);
+		if (r < 0)
+			return r;
+	}
+	if (request->events.fd >= 0 || request->events.explain) {
 		options.on_event = cli_events_write;
 		options.event_ctx = &request->events;
 	}

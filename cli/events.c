@@ -160,6 +160,8 @@ void cli_events_write(void *ctx, const struct koda_event *event)
 	koda_auto_free char *line = NULL;
 
 	events->ended = events->ended || event->type == KODA_EVENT_EXIT;
+	if (events->explain)
+		koda_explain_take_event(events->explain, event);
 	if (events->fd < 0 || koda_event_json(event, &line, NULL) < 0)
 		return;
 	if ((events->waiting.len > CLI_EVENTS_KEPT && event->type != KODA_EVENT_EXIT &&
@@ -233,6 +235,7 @@ void cli_events_clear(struct cli_events *events)
 			       (unsigned long long)events->lost);
 	if (events->failed || events->lost > 0)
 		cli_output_warn(text, strlen(text));
+	koda_explain_free(events->explain);
 	koda_buf_clear(&events->waiting);
 	koda_fd_close(&events->fd);
 }

@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{ "proxy", cli_cmd_proxy },
 	{ "connect", cli_cmd_connect },
 	{ "seatbelt", cli_cmd_seatbelt },
+	{ "explain", cli_cmd_explain },
 	{ "doctor", cli_cmd_doctor },
 	{ "completion", cli_cmd_completion },
 };

@@ -106,6 +106,16 @@ static void print_violations(const struct koda_command *command, bool in_line)
 	cli_output_warn(block, strlen(block));
 }
 
+/* Prints what would allow the denials, for people. */
+static void print_explanation(const struct koda_explain *explain)
+{
+	koda_auto_free char *text = NULL;
+
+	if (explain && koda_explain_count(explain) > 0 &&
+	    koda_explain_text(explain, &text, NULL) == KODA_OK)
+		cli_output_warn(text, strlen(text));
+}
+
 /* Remarks on what host tools would obey the next time that they run there. */
 static bool remark_left(const struct koda_command *command, const struct koda_outcome *outcome,
 			bool in_line)
@@ -145,6 +155,8 @@ void cli_remark_all(const struct koda_command *command, const struct cli_request
 	in_line = remark_end(command, request->policy.trust, outcome, in_line);
 	in_line = remark_left(command, outcome, in_line);
 	if (outcome->end == KODA_END_SIGNAL || outcome->end == KODA_END_WALL_TIME ||
-	    (outcome->end == KODA_END_EXITED && outcome->code != 0))
+	    (outcome->end == KODA_END_EXITED && outcome->code != 0)) {
 		print_violations(command, in_line);
+		print_explanation(request->events.explain);
+	}
 }

@@ -12,6 +12,7 @@ enum {
 	OPT_TTY,
 	OPT_NO_TTY,
 	OPT_YES,
+	OPT_EXPLAIN,
 	OPT_JSON, /* of plan only */
 	OPT_BWRAP,
 	OPT_SEATBELT,
@@ -60,6 +61,9 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 		return KODA_OK;
 	case OPT_YES:
 		request->yes = true;
+		return KODA_OK;
+	case OPT_EXPLAIN:
+		request->explain = true;
 		return KODA_OK;
 	case OPT_TTY:
 		request->tty = true;
@@ -176,6 +180,7 @@ static int check_operands(const struct cli_call *call, const struct cli_request 
 	{ "tty", no_argument, NULL, OPT_TTY },                                                     \
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },                                               \
 	{ "yes", no_argument, NULL, OPT_YES },                                                     \
+	{ "explain", no_argument, NULL, OPT_EXPLAIN },                                             \
 	{ "opaque", required_argument, NULL, CLI_OPT_OPAQUE },                                     \
 	CLI_HELP_OPTION
 /* clang-format on */

@@ -31,6 +31,7 @@ struct cli_request {
 	bool tty;                   /* --tty */
 	bool no_tty;                /* --no-tty */
 	bool yes;
+	bool explain;
 	bool json;     /* --json: the plan as JSON */
 	bool bwrap;    /* --bwrap: the plan as arguments of bubblewrap */
 	bool seatbelt; /* --seatbelt: the policy as a Seatbelt profile */

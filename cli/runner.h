@@ -7,6 +7,7 @@
 #include "cli.h"
 
 #include <koda/command.h>
+#include <koda/explain.h>
 
 /* --- signals.c --- */
 
@@ -29,12 +30,13 @@ void cli_orphans_reap(void);
 /* --- events.c --- */
 
 struct cli_events {
-	int fd;                  /* owned; -1: events are not wanted */
-	bool ended;              /* an exit event was written */
-	struct koda_buf waiting; /* for a reader that is slow */
-	size_t written;          /* bytes of waiting */
-	uint64_t lost;           /* events that did not fit */
-	int failed;              /* errno of writing, other than EPIPE; 0: none */
+	int fd;                       /* owned; -1: events are not wanted */
+	bool ended;                   /* an exit event was written */
+	struct koda_explain *explain; /* owned: gets every event; NULL: --explain was not given */
+	struct koda_buf waiting;      /* for a reader that is slow */
+	size_t written;               /* bytes of waiting */
+	uint64_t lost;                /* events that did not fit */
+	int failed;                   /* errno of writing, other than EPIPE; 0: none */
 };
 
 /* Bytes that are kept for a slow reader, and room for the last event beyond them. */

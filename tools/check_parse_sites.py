@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Pins where a policy is decoded from text.
+"""Pins where a policy, a hint about one, or a file of events is decoded from text.
 
 A sandbox that reads its policy from wherever it likes can be widened by every process that writes there. So
-every call of koda_policy_parse outside the tests is listed in tools/parse_sites.txt with a reason;
+every call of these decoders outside the tests is listed in tools/parse_sites.txt with a reason;
 a new call, or one that went away, fails until the list says so.
 """
 
@@ -14,7 +14,8 @@ from collections import Counter
 import sources
 
 PINS = "tools/parse_sites.txt"
-CALL = re.compile(r"\bkoda_policy_parse\b")
+DECODERS = ("koda_policy_parse", "koda_hint_parse", "koda_hint_read", "koda_event_decode")
+CALL = re.compile(r"\b(%s)\b" % "|".join(DECODERS))
 
 
 def call_sites():
@@ -27,8 +28,8 @@ def call_sites():
                 sources.without_comments(text, keep_strings=False).splitlines(), 1):
             for _ in CALL.finditer(line):
                 name = next((n for n, first, last in spans if first <= number <= last), "?")
-                # The definition itself is no call.
-                if name != "koda_policy_parse":
+                # The definition itself is no call, nor is a declaration.
+                if name not in DECODERS and not line.startswith("KODA_CHECK int "):
                     sites[f"{path}:{name}"] += 1
     return sites
 
@@ -48,9 +49,9 @@ def pinned_sites():
 
 def main():
     sites, pins = call_sites(), pinned_sites()
-    problems = [f"{site}: decodes a policy, but {PINS} does not list it"
+    problems = [f"{site}: decodes text, but {PINS} does not list it"
                 for site in (sites - pins).elements()]
-    problems += [f"{PINS}: {site} does not decode a policy (any more)"
+    problems += [f"{PINS}: {site} does not decode text (any more)"
                  for site in (pins - sites).elements()]
     print("\n".join(problems) or "check_parse_sites: ok")
     return 1 if problems else 0

@@ -10,6 +10,8 @@
 #include <koda/env.h>
 #include <koda/error.h>
 #include <koda/event.h>
+#include <koda/event_reader.h>
+#include <koda/explain.h>
 #include <koda/hint.h>
 #include <koda/host.h>
 #include <koda/limit.h>

@@ -72,7 +72,8 @@ static int read_floor(void *ctx, int arg, const struct koda_json *value, struct 
 	return KODA_OK;
 }
 
-int koda_hint_parse(struct koda_span text, struct koda_hint *ret_hint, struct koda_error *err)
+int koda_hint_read(const struct koda_json *value, struct koda_hint *ret_hint,
+		   struct koda_error *err)
 {
 	static const struct koda_json_field fields[] = {
 		{ "fs", read_add, KODA_POLICY_SECTION_FS },
@@ -81,20 +82,25 @@ int koda_hint_parse(struct koda_span text, struct koda_hint *ret_hint, struct ko
 		{ "remove", read_remove, 0 },
 		{ "floor", read_floor, 0 },
 	};
-	koda_auto_json struct koda_json *root = NULL;
 	koda_auto_hint struct koda_hint hint = { .floor = "" };
-	int r = koda_json_load(text, KODA_HINT_TEXT_MAX, DEPTH_MAX, &root, err);
+	int r = koda_hint_init(&hint, err);
 
 	if (r == KODA_OK)
-		r = koda_hint_init(&hint, err);
-	if (r == KODA_OK)
-		r = koda_json_object(root, fields, KODA_ARRAY_LEN(fields), &hint, err);
+		r = koda_json_object(value, fields, KODA_ARRAY_LEN(fields), &hint, err);
 	if (r != KODA_OK)
 		return r;
 	koda_hint_clear(ret_hint);
 	*ret_hint = hint;
 	hint = (struct koda_hint){ .floor = "" };
 	return KODA_OK;
+}
+
+int koda_hint_parse(struct koda_span text, struct koda_hint *ret_hint, struct koda_error *err)
+{
+	koda_auto_json struct koda_json *root = NULL;
+	int r = koda_json_load(text, KODA_HINT_TEXT_MAX, DEPTH_MAX, &root, err);
+
+	return r == KODA_OK ? koda_hint_read(root, ret_hint, err) : r;
 }
 
 /* Keeps the first failure. A comma or brace is written before each member but the first. */

@@ -4,6 +4,7 @@
 #define KODA_POLICY_HINT_H
 
 #include "base/buf.h"
+#include "policy/json.h"
 #include "policy/policy.h"
 
 #include <koda/hint.h>
@@ -21,6 +22,9 @@ KODA_CHECK int koda_hint_init(struct koda_hint *hint, struct koda_error *err);
 /* A hint that is all zero is fine. */
 void koda_hint_clear(struct koda_hint *hint);
 
+/* Reads a hint out of a document. Fails: as koda_hint_parse. */
+KODA_CHECK int koda_hint_read(const struct koda_json *value, struct koda_hint *ret_hint,
+			      struct koda_error *err);
 /* Reads a hint, with strict rules as for a policy. ret_hint is zero, or as koda_hint_init leaves
  * it. Fails: POLICY, LIMIT, NOMEM. */
 KODA_CHECK int koda_hint_parse(struct koda_span text, struct koda_hint *ret_hint,

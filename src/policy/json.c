@@ -164,8 +164,9 @@ static const struct koda_json_field *find_field(const struct koda_json_field *fi
 	return NULL;
 }
 
-int koda_json_object(const struct koda_json *value, const struct koda_json_field *fields,
-		     size_t count, void *ctx, struct koda_error *err)
+/* Reads the keys of an object; unknown ones are an error if strict. */
+static int read_object(const struct koda_json *value, const struct koda_json_field *fields,
+		       size_t count, void *ctx, bool strict, struct koda_error *err)
 {
 	json_t *object = (json_t *)(uintptr_t)in(value); /* jansson's iterator is not const */
 	const char *key;
@@ -176,8 +177,9 @@ int koda_json_object(const struct koda_json *value, const struct koda_json_field
 	json_object_foreach(object, key, member) {
 		const struct koda_json_field *field = find_field(fields, count, key);
 		const struct koda_json at = near(value, member);
-		int r = field ? field->read(ctx, field->arg, &at, err)
-			      : koda_fail(err, KODA_E_POLICY, 0, "unknown key");
+		int r = field    ? field->read(ctx, field->arg, &at, err)
+			: strict ? koda_fail(err, KODA_E_POLICY, 0, "unknown key")
+				 : KODA_OK;
 
 		if (r < 0) {
 			place_key(err, key);
@@ -185,6 +187,18 @@ int koda_json_object(const struct koda_json *value, const struct koda_json_field
 		}
 	}
 	return KODA_OK;
+}
+
+int koda_json_object(const struct koda_json *value, const struct koda_json_field *fields,
+		     size_t count, void *ctx, struct koda_error *err)
+{
+	return read_object(value, fields, count, ctx, true, err);
+}
+
+int koda_json_known(const struct koda_json *value, const struct koda_json_field *fields,
+		    size_t count, void *ctx, struct koda_error *err)
+{
+	return read_object(value, fields, count, ctx, false, err);
 }
 
 static void place_index(struct koda_error *err, size_t i)
@@ -286,6 +300,14 @@ int koda_json_u64(const struct koda_json *value, uint64_t max, uint64_t *ret,
 		return koda_fail(err, KODA_E_POLICY, 0, "%lld is not in the range 0 to %llu",
 				 (long long)number, (unsigned long long)max);
 	*ret = (uint64_t)number;
+	return KODA_OK;
+}
+
+int koda_json_double(const struct koda_json *value, double *ret, struct koda_error *err)
+{
+	if (!json_is_number(in(value)))
+		return wrong_type(value, "a number", err);
+	*ret = json_number_value(in(value));
 	return KODA_OK;
 }
 

@@ -40,6 +40,9 @@ struct koda_json_field {
 /* Reads every key of an object with the field of that name; an unknown key is an error. */
 KODA_CHECK int koda_json_object(const struct koda_json *value, const struct koda_json_field *fields,
 				size_t count, void *ctx, struct koda_error *err);
+/* Like koda_json_object, but passes over unknown keys. */
+KODA_CHECK int koda_json_known(const struct koda_json *value, const struct koda_json_field *fields,
+			       size_t count, void *ctx, struct koda_error *err);
 /* Reads every element of an array. */
 KODA_CHECK int koda_json_array(const struct koda_json *value,
 			       int (*read)(void *ctx, int arg, const struct koda_json *value,
@@ -54,6 +57,8 @@ KODA_CHECK int koda_json_bool(const struct koda_json *value, bool *ret, struct k
 /* Reads a whole number from 0 to max. */
 KODA_CHECK int koda_json_u64(const struct koda_json *value, uint64_t max, uint64_t *ret,
 			     struct koda_error *err);
+/* Reads a number that is finite. */
+KODA_CHECK int koda_json_double(const struct koda_json *value, double *ret, struct koda_error *err);
 /* Reads a string, borrowed from the document or its text, so not always NUL-terminated. */
 KODA_CHECK int koda_json_string(const struct koda_json *value, struct koda_span *ret,
 				struct koda_error *err);

@@ -5,39 +5,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "run/event_names.h"
 
 #include <string.h>
 #include <time.h>
-
-static const char *const violations[] = {
-#define VIOLATION_NAME(name, json, text) [KODA_VIOLATION_##name] = (json),
-	KODA_VIOLATIONS(VIOLATION_NAME)
-#undef VIOLATION_NAME
-};
-
-static const char *const sources[] = {
-#define SOURCE_NAME(name, text) [KODA_SOURCE_##name] = (text),
-	KODA_SOURCES(SOURCE_NAME)
-#undef SOURCE_NAME
-};
-
-static const char *const limit_names[] = {
-#define LIMIT_NAME(name, text) [KODA_LIMIT_##name] = (text),
-	KODA_LIMITS(LIMIT_NAME)
-#undef LIMIT_NAME
-};
-
-static const char *const ends[] = {
-#define END_NAME(name, text) [KODA_END_##name] = (text),
-	KODA_ENDS(END_NAME)
-#undef END_NAME
-};
-
-static const char *const lefts[] = {
-#define LEFT_NAME(name, text) [KODA_LEFT_##name] = (text),
-	KODA_LEFTS(LEFT_NAME)
-#undef LEFT_NAME
-};
 
 double koda_event_now(void)
 {
@@ -91,9 +62,10 @@ static void put_limits(struct writer *w, const uint64_t *limits)
 	for (size_t i = 0; i < KODA_LIMIT_COUNT && w->failed == KODA_OK; i++)
 		w->failed = limits[i] == UINT64_MAX
 				    ? koda_buf_addf(&w->text, "%s\"%s\":null", i ? "," : "",
-						    limit_names[i])
+						    koda_event_limit_names[i])
 				    : koda_buf_addf(&w->text, "%s\"%s\":%llu", i ? "," : "",
-						    limit_names[i], (unsigned long long)limits[i]);
+						    koda_event_limit_names[i],
+						    (unsigned long long)limits[i]);
 	put(w, "}");
 }
 
@@ -103,7 +75,7 @@ static void put_start(struct writer *w, const struct koda_event_start *start)
 	put_text(w, "trust", koda_trust_name(start->trust));
 	if (start->tls)
 		put_text(w, "tls", start->tls);
-	put_text(w, "denials", sources[start->denials]);
+	put_text(w, "denials", koda_event_source_names[start->denials]);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; start->findings && i < KODA_CLAUSE_COUNT; i++) {
 		put(w, i ? ",\"" : "\"");
@@ -126,10 +98,10 @@ static void put_hint(struct writer *w, const char *hint)
 
 static void put_violation(struct writer *w, const struct koda_event_violation *violation)
 {
-	put_text(w, "kind", violations[violation->kind]);
+	put_text(w, "kind", koda_event_kind_names[violation->kind]);
 	put_text(w, "target", violation->target);
 	put_text(w, "rule", violation->rule);
-	put_text(w, "source", sources[violation->source]);
+	put_text(w, "source", koda_event_source_names[violation->source]);
 	put_text(w, "command", violation->command);
 	put_text(w, "call", violation->call);
 	put_text(w, "process", violation->process);
@@ -169,7 +141,7 @@ static void put_exit(struct writer *w, const struct koda_event_exit *end)
 		put_number(w, "signal", (uint64_t)end->signal);
 	else
 		put(w, ",\"signal\":null");
-	put_text(w, "reason", ends[end->end]);
+	put_text(w, "reason", koda_event_end_names[end->end]);
 	put_float(w, "wall_ms", end->wall_ms);
 	if (end->message)
 		put_text(w, "message", end->message);
@@ -204,7 +176,7 @@ static void put_event(struct writer *w, const struct koda_event *event)
 		break;
 	case KODA_EVENT_LIMIT:
 		put_head(w, "limit", event);
-		put_text(w, "which", limit_names[event->data.limit.which]);
+		put_text(w, "which", koda_event_limit_names[event->data.limit.which]);
 		put_number(w, "value", event->data.limit.value);
 		put_hint(w, event->data.limit.hint);
 		break;
@@ -215,7 +187,7 @@ static void put_event(struct writer *w, const struct koda_event *event)
 	case KODA_EVENT_LEFT_BEHIND:
 		put_head(w, "left_behind", event);
 		put_text(w, "path", event->data.left_behind.path);
-		put_text(w, "what", lefts[event->data.left_behind.what]);
+		put_text(w, "what", koda_event_left_names[event->data.left_behind.what]);
 		if (event->data.left_behind.what == KODA_LEFT_UNSEEN)
 			put(w, ",\"unseen\":true");
 		if (event->data.left_behind.more > 0)

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "run/event.h"
+#include "run/event_names.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -30,12 +31,6 @@ struct koda_violations {
 	size_t first;
 	size_t count;
 	struct koda_violation_item *ring[];
-};
-
-static const char *const limits[] = {
-#define LIMIT_TEXT(name, text) [KODA_LIMIT_##name] = (text),
-	KODA_LIMITS(LIMIT_TEXT)
-#undef LIMIT_TEXT
 };
 
 int koda_violations_new(size_t capacity, struct koda_violations **ret_store, struct koda_error *err)
@@ -239,10 +234,11 @@ void koda_violations_take_event(void *store, const struct koda_event *event)
 		record.process = event->data.violation.process;
 		record.hint = event->data.violation.hint;
 	} else if (event->type == KODA_EVENT_LIMIT) {
-		(void)snprintf(rule, sizeof(rule), "limits.%s", limits[event->data.limit.which]);
+		(void)snprintf(rule, sizeof(rule), "limits.%s",
+			       koda_event_limit_names[event->data.limit.which]);
 		record.kind = KODA_VIOLATION_OTHER;
 		record.source = KODA_SOURCE_KERNEL;
-		record.target = limits[event->data.limit.which];
+		record.target = koda_event_limit_names[event->data.limit.which];
 		record.rule = rule;
 		record.hint = event->data.limit.hint;
 	} else {
