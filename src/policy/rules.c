@@ -211,11 +211,6 @@ void koda_rules_free(struct koda_rules *rules)
 	free(rules);
 }
 
-const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules)
-{
-	return &rules->paths.texts;
-}
-
 const struct koda_pathindex *koda_rules_paths(const struct koda_rules *rules)
 {
 	return &rules->paths;

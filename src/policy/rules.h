@@ -10,11 +10,14 @@
 /* Takes a further reference; each is released by koda_rules_free. Safe from any thread. */
 struct koda_rules *koda_rules_share(struct koda_rules *rules);
 
-/* Returns every path that a rule or the floor names, in normal form. Borrowed. */
-const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules);
-
 /* Returns the paths with their marks, borrowed. */
 const struct koda_pathindex *koda_rules_paths(const struct koda_rules *rules);
+
+/* Returns every path that a rule or the floor names, in normal form. Borrowed. */
+static inline const struct koda_strlist *koda_rules_marked(const struct koda_rules *rules)
+{
+	return &koda_rules_paths(rules)->texts;
+}
 
 /* Appends the paths and marks, for a process of its own: policy/pathindex_blob.h. Fails: LIMIT,
  * NOMEM. */
