@@ -78,8 +78,8 @@ struct koda_stream {
  * times changed. Sockets that are not connected, are of a network or send datagrams reach other
  * hosts, past the proxy. Namespaces, mounts, pidfds and the like are powers over the host. */
 struct koda_descriptor {
-	int host_fd;  /* the caller's */
-	int child_fd; /* its number in the command: 3 to KODA_DESCRIPTOR_LAST */
+	int host_fd;  /* descriptor of the caller */
+	int child_fd; /* number in the command: 3 to KODA_DESCRIPTOR_LAST */
 };
 
 #define KODA_DESCRIPTORS_MAX 16
@@ -97,8 +97,8 @@ struct koda_command_options {
 	bool terminal; /* the command gets a terminal of its own, carried to in and out (and in the
 			* place of err, if that is a terminal or NULL). Until it has ended in, if a
 			* terminal, is in raw mode. */
-	bool untimed;  /* a person sits at it, or it stays in the background: no wall time but what
-			* the policy or wall_time_secs states, and no ceiling of that */
+	bool untimed;  /* for a person at a terminal, or the background: no wall time but what the
+			* policy or wall_time_secs states, without the ceiling of the mode */
 	bool approved; /* a person has said yes: needed where the policy requires an approval, and
 			* with no_sandbox */
 	const struct koda_descriptor *descriptors; /* besides the streams; every other is closed */
@@ -137,8 +137,8 @@ struct koda_outcome {
 	int sys_errno; /* for KODA_END_EXEC; ELIBACC: the program's interpreter or loader is missing
 			*/
 	unsigned int limits;     /* bit n: the limit n of enum koda_limit was reached */
-	uint64_t output_bytes;   /* that the command wrote in all */
-	uint64_t output_dropped; /* of that, what was left out between head and tail */
+	uint64_t output_bytes;   /* bytes that the command wrote in all */
+	uint64_t output_dropped; /* bytes of these that were left out between head and tail */
 	/* The errno of writing to a descriptor, if output was lost for that; ETIMEDOUT: its reader
 	 * did not take it in time; ENOMEM: it could not be captured. 0 otherwise, also if the
 	 * reader went away. */

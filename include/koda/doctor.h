@@ -29,12 +29,12 @@ struct koda_restriction {
 	const char *effect; /* what it does to the sandbox */
 	const char *remedy; /* setting of the container engine that lifts it; "" if it does not
 			       matter */
-	const char *cost;   /* of that setting */
+	const char *cost;   /* what the container gives up by that setting */
 };
 
 struct koda_diagnosis {
 	size_t size;     /* sizeof(struct koda_diagnosis), set by the caller */
-	char kernel[65]; /* its release */
+	char kernel[65]; /* release of the kernel */
 	size_t count;
 	struct koda_backend_state backends[KODA_BACKEND_MAX]; /* the best first */
 	const char *container; /* static: "Docker", "Kubernetes" ...; "" outside containers */

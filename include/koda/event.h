@@ -62,7 +62,7 @@ enum koda_source {
 	X(EXEC, "exited")     /* execve() of the program failed */                                 \
 	X(EXITED, "exited")                                                                        \
 	X(SIGNAL, "signal")                                                                        \
-	X(WALL_TIME, "wall_time") /* it passed; everything was ended */
+	X(WALL_TIME, "wall_time") /* the wall time passed; every process was ended */
 
 enum koda_end {
 #define KODA_END_ENUM(name, text) KODA_END_##name,
@@ -92,8 +92,8 @@ struct koda_event_start {
 	enum koda_trust trust;
 	const struct koda_findings *findings;
 	const uint64_t *limits; /* KODA_LIMIT_COUNT of them; UINT64_MAX: none */
-	const char *tls; /* with net.mitm "terminated", or "opaque" if its bundle has no key; else
-			    NULL */
+	const char *tls; /* "terminated", or "opaque" if the bundle of net.mitm has no key; NULL
+			    without net.mitm */
 	enum koda_source denials; /* source of denied files: KERNEL, or STDERR alone */
 };
 
@@ -127,7 +127,7 @@ struct koda_event_egress {
 
 struct koda_event_limit {
 	enum koda_limit which;
-	uint64_t value;   /* what the limit is: seconds, bytes, processes or repositories */
+	uint64_t value;   /* the limit: seconds, bytes, processes or repositories */
 	const char *hint; /* as in struct koda_event_violation */
 };
 
@@ -149,8 +149,8 @@ struct koda_event_exit {
 struct koda_event {
 	enum koda_event_type type;
 	double time;    /* seconds since the epoch */
-	const char *id; /* of the command; NULL: the event is of none (koda_egress_serve) */
-	void *user;     /* of the command's options */
+	const char *id; /* id of the command; NULL: of no command (koda_egress_serve) */
+	void *user;     /* user of struct koda_command_options */
 	union {
 		struct koda_event_start start;
 		struct koda_event_violation violation;

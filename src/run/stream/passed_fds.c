@@ -34,20 +34,20 @@ int koda_passed_fds_offer_numbers(const struct koda_command_options *options,
 				    KODA_PASSED_FDS_MAX);
 	if (options->descriptor_count > 0 && !options->descriptors)
 		return koda_fail_at(err, KODA_E_INVALID, 0, "descriptors",
-				    "there are none to hand over");
+				    "is NULL, and descriptor_count is not 0");
 	for (size_t i = 0; i < options->descriptor_count; i++) {
 		int number = options->descriptors[i].child_fd;
 
 		if (number >= 0 && number < KODA_PASSED_FDS_FIRST)
 			return blame(err, i, KODA_E_INVALID, 0,
-				     "0 to 2 are the streams: use stdio");
+				     "0 to 2 are the streams: use in, out and err");
 		if (number < 0 || number > KODA_PASSED_FDS_LAST)
 			return blame(err, i, KODA_E_INVALID, 0,
 				     "child_fd is not between 3 and KODA_DESCRIPTOR_LAST");
 		for (size_t k = 0; k < i; k++)
 			if (passed.numbers[k] == number)
 				return blame(err, i, KODA_E_INVALID, 0,
-					     "child_fd is given out already");
+					     "child_fd is the number of another descriptor");
 		passed.numbers[i] = number;
 	}
 	*ret_passed = passed;

@@ -180,7 +180,7 @@ static int take(struct koda_violations *store, const struct koda_violation_recor
 		return koda_fail_at(err, KODA_E_INVALID, 0,
 				    (unsigned int)record.kind >= KODA_VIOLATION_COUNT ? "kind"
 										      : "source",
-				    "there is no such one");
+				    "not a value of its enum");
 	if (pthread_mutex_lock(&store->adding) == EDEADLK)
 		return koda_fail(err, KODA_E_INVALID, 0,
 				 "a subscriber cannot add to the store that calls it");
