@@ -28,7 +28,7 @@ help:
 	@echo 'make format     rewrite the C files the way `make lint` wants them'
 	@echo 'make bench      print the speed figures'
 	@echo 'make fuzz       fuzz each target for FUZZ_SECONDS (default 20)'
-	@echo 'make soak       run SOAK_COMMANDS (default 500) commands on threads and in an event loop, sanitized'
+	@echo 'make soak       run SOAK_COMMANDS (500) commands, sanitized, and SOAK_FILE_OPERATIONS (100000) in the file worker'
 	@echo 'make aarch64    build for aarch64 and run its unit tests under qemu-user, in build-aarch64/'
 	@echo 'make clean      remove every build directory'
 	@echo 'make setup      only install the Debian packages that are missing for all of these'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs agent loops of SOAK_COMMANDS commands through the library, on four threads and eight at once
-# in one event loop, built with AddressSanitizer and UBSan, and again with ThreadSanitizer.
+# in one event loop, built with AddressSanitizer and UBSan, and again with ThreadSanitizer. The file
+# worker does SOAK_FILE_OPERATIONS operations while names are exchanged, and passes a file of 1 GiB.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "$0")/.."
 . tools/build_dir.bash
@@ -26,6 +27,22 @@ soak() {
 	done
 }
 
+# soak_fsworker TEST VARIABLE VALUE
+soak_fsworker() {
+	local build=${BUILD:-build} start=$SECONDS
+	build_dir_configure "$build"
+	build_dir_want_tests "$build"
+	ninja -C "$build" --quiet bin/koda-fs-worker "tests/fsworker/test_fsworker_$1"
+	if env "$2=$3" KODA_FS_WORKER="$(realpath -- "$build/bin/koda-fs-worker")" "$build/tests/fsworker/test_fsworker_$1"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+	fi
+	echo "fsworker $1, $3: $((SECONDS - start)) s"
+}
+
+soak_fsworker race KODA_FSWORKER_OPS "${SOAK_FILE_OPERATIONS:-100000}"
+soak_fsworker space KODA_FSWORKER_MIB 1024
 soak asan address,undefined
 soak tsan thread
 echo "$passed passed, $failed failed"

@@ -27,6 +27,14 @@ int fsworker_conn_init(struct fsworker_conn *conn, int socket)
 	return conn->in && conn->out && conn->cancelled ? KODA_OK : KODA_E_NOMEM;
 }
 
+void fsworker_conn_clear(struct fsworker_conn *conn)
+{
+	free(conn->in);
+	free(conn->out);
+	free(conn->cancelled);
+	*conn = (struct fsworker_conn){ .socket = -1 };
+}
+
 /* Receives once. Returns false if nothing came. */
 static bool receive(struct fsworker_conn *conn, int flags)
 {

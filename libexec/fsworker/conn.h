@@ -30,6 +30,8 @@ struct fsworker_conn {
 /* Allocates. Fails: NOMEM. */
 KODA_CHECK int fsworker_conn_init(struct fsworker_conn *conn, int socket);
 
+void fsworker_conn_clear(struct fsworker_conn *conn);
+
 enum fsworker_conn_found {
 	FSWORKER_CONN_END = 0, /* the client has closed the connection */
 	FSWORKER_CONN_FRAME,

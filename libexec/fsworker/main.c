@@ -13,6 +13,7 @@ int main(int argc, char **argv, char **envp)
 {
 	static struct fsworker worker;
 	struct koda_error err = { 0 };
+	bool ok;
 
 	(void)argc;
 	(void)argv;
@@ -21,9 +22,10 @@ int main(int argc, char **argv, char **envp)
 			      err.field[0] ? ": " : "", err.message);
 		return 1;
 	}
-	if (!fsworker_serve(&worker)) {
+	ok = fsworker_serve(&worker);
+	if (!ok)
 		(void)fprintf(stderr, "koda-fs-worker: the client broke the protocol\n");
-		return 1;
-	}
-	return 0;
+	fsworker_conn_clear(&worker.conn);
+	koda_pathindex_clear(&worker.rules);
+	return ok ? 0 : 1;
 }
