@@ -8,11 +8,10 @@
   paths     a `path` of the tree that a Markdown document names exists.
   map       doc/architecture.md has a row for every folder with sources of the product, and a link to
             every page of doc/ and doc/design/.
-  words     no document, manual page or identifier of the product uses a word that the glossary
+  words     no document, manual page, comment, message or identifier uses a word that the glossary
             (doc/architecture.md) has replaced: DOCUMENT_WORDS, IDENTIFIER_WORDS.
   openings  no comment of the product begins with one of OPENINGS: it would refer to something
             without naming it. OPENING_EXCEPTIONS holds comments that may.
-  persons   no comment or message of the product or of tools/ speaks of somebody unnamed: PERSONS.
 """
 
 import re
@@ -48,12 +47,12 @@ IDENTIFIER_WORDS = {
     "twofold": "has_open_alias",
 }
 OPENINGS = ("The same", "Whoever", "Who ", "Nobody", "What is there")
-PERSONS = re.compile(r"\b(?:whoever|nobody|somebody|anybody)\b", re.IGNORECASE)
 # "path: first words of the comment" of comments that may begin so.
 OPENING_EXCEPTIONS = ()
 
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
 CODE_SPAN = re.compile(r'`[^`]*`|"[\w.-]*"')
+JSON_KEY = re.compile(r'\\"[\w.-]*\\"')
 TREE_PATH = re.compile(r"`((?:%s)/[\w./-]*)`" % "|".join(re.escape(f) for f in sources.FOLDERS))
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -78,12 +77,22 @@ def prose(text):
             yield number, CODE_SPAN.sub("", line)
 
 
+def find_words(path, number, text):
+    for pattern, instead in DOCUMENT_WORDS.items():
+        found = re.search(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+        if found:
+            yield f"{path}:{number}: '{found.group(0)}': write {instead}"
+
+
 def check_words(path, text):
     for number, line in prose(text):
-        for pattern, instead in DOCUMENT_WORDS.items():
-            found = re.search(rf"\b(?:{pattern})\b", line, re.IGNORECASE)
-            if found:
-                yield f"{path}:{number}: '{found.group(0)}': write {instead}"
+        yield from find_words(path, number, line)
+
+
+def check_comments_and_messages(path, text):
+    for token in sources.COMMENT_OR_STRING.finditer(text):
+        words = JSON_KEY.sub("", " ".join(token.group(0).replace("\n *", " ").split()))
+        yield from find_words(path, line_of(text, token.start()), words)
 
 
 def anchors(text):
@@ -156,13 +165,6 @@ def check_openings(path, text):
             yield f"{path}:{line_of(text, comment.start())}: comment begins with '{words[:40]}'"
 
 
-def check_persons(path, text):
-    for token in sources.COMMENT_OR_STRING.finditer(text):
-        for found in PERSONS.finditer(token.group(0)):
-            line = line_of(text, token.start() + found.start())
-            yield f"{path}:{line}: '{found.group(0)}': write a noun: process, user, caller"
-
-
 def main():
     problems, openings = list(check_map()), []
     for path in documents():
@@ -174,7 +176,7 @@ def main():
         problems += check_words(path, text)
         problems += check_width(path, text, prose(text))
     for path in sources.files(".c", ".h", folders=PRODUCT + ("tools", "examples")):
-        problems += check_persons(path, sources.read(path))
+        problems += check_comments_and_messages(path, sources.read(path))
     for path in sources.files(".c", ".h", folders=PRODUCT):
         text = sources.read(path)
         problems += check_identifiers(path, text)

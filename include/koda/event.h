@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens in a sandbox, reported while it happens. Events are handed to a callback; everything
+ * What happens in a sandbox, reported while it happens. Events are passed to a callback; everything
  * in them is borrowed for the call.
  */
 #ifndef KODA_EVENT_H

@@ -49,19 +49,19 @@ static _Noreturn void fail(enum koda_launch_step step, const char *path)
 	_exit(KODA_STAGE2_FAILED);
 }
 
-/* What the host hands over; its numbers may be those of our own. */
-static void take_handed(void)
+/* Descriptors that the host passes; their numbers may be those of our own. */
+static void take_passed_fds(void)
 {
-	struct koda_passed_fds handed = { .count = 0 };
+	struct koda_passed_fds passed = { .count = 0 };
 	int fds[KODA_PASSED_FDS_MAX];
 
-	if (!koda_passed_fds_receive(reports, &handed, fds)) {
+	if (!koda_passed_fds_receive(reports, &passed, fds)) {
 		if (errno != EAGAIN)
 			fail(KODA_LAUNCH_FDS_RECEIVE, "");
 		return;
 	}
 	reports = fcntl(reports, F_DUPFD_CLOEXEC, KODA_PASSED_FDS_LAST + 1);
-	if (reports < 0 || !koda_passed_fds_place(&handed, fds))
+	if (reports < 0 || !koda_passed_fds_place(&passed, fds))
 		fail(KODA_LAUNCH_PLACE_FD, "");
 }
 
@@ -74,7 +74,7 @@ static _Noreturn void become_command(char *const argv[])
 		fail(KODA_LAUNCH_COMMAND_SESSION, "");
 	if (chdir(argv[2]) < 0)
 		fail(KODA_LAUNCH_COMMAND_CWD, argv[2]);
-	take_handed();
+	take_passed_fds();
 	if (!bare_limits_apply(argv[1]))
 		fail(KODA_LAUNCH_RLIMIT_SET, "");
 	(void)sigemptyset(&none);

@@ -2,8 +2,9 @@
 /*
  * The hosts that the trust modes safe and auto reach: forges, and the registries that the package
  * managers of common languages use without a setting. doc/developer-hosts.md lists them for people.
- * An entry needs a reason and the fewest ports. A host where every account can store data under a
- * path of its own is a way out for what a command reads, so an object store at large is no entry.
+ * An entry needs a reason and the fewest ports. At a host where every account can store data under
+ * a path of its own a command could leave what it has read, so an object store at large is no
+ * entry.
  */
 #include "policy/developer_hosts.h"
 
