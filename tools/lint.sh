@@ -70,6 +70,7 @@ for gate in clauses layers sizes parse_sites prose threats wired words; do
 	step "$gate" python3 "tools/check_$gate.py"
 done
 step calls python3 tools/check_calls.py "$build"
+step portable python3 tools/check_portable.py "$build/src"
 step apparmor tools/check_apparmor.sh "$build/data/koda-sandbox-stage2"
 step exports tools/check_exports.sh "$build/src/libkoda-sandbox.so"
 step standalone tools/check_standalone.sh "$build/cli" "$build/src"

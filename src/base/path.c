@@ -16,15 +16,6 @@
 /* As many links as the kernel follows. */
 #define LINKS_MAX 40
 
-int koda_path_join(const char *dir, const char *name, char **ret_path, struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf buf = KODA_BUF_INIT(SIZE_MAX / 2);
-
-	if (koda_buf_addf(&buf, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, name) < 0)
-		return koda_fail_nomem(err);
-	return koda_buf_take(&buf, ret_path);
-}
-
 /* Drops the last component of out, never its leading slash. */
 static void drop_last(struct koda_buf *out)
 {

@@ -107,3 +107,12 @@ bool koda_path_covers(struct koda_span dir, struct koda_span path)
 	return path.len >= dir.len && memcmp(dir.ptr, path.ptr, dir.len) == 0 &&
 	       (path.len == dir.len || path.ptr[dir.len] == '/');
 }
+
+int koda_path_join(const char *dir, const char *name, char **ret_path, struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf buf = KODA_BUF_INIT(SIZE_MAX / 2);
+
+	if (koda_buf_addf(&buf, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, name) < 0)
+		return koda_fail_nomem(err);
+	return koda_buf_take(&buf, ret_path);
+}

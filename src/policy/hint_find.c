@@ -109,9 +109,11 @@ static int change_paths(const struct koda_pathindex *from, const struct koda_hin
 /* Adds the path; to replace a file that can be written, its directory has to be writable. */
 static int allow_write(const struct question *q, struct koda_hint *hint, struct koda_error *err)
 {
-	const char *slash = memrchr(q->target.ptr, '/', q->target.len);
-	struct koda_span dir = { q->target.ptr, (size_t)(slash - q->target.ptr) };
+	struct koda_span dir = q->target;
 
+	while (dir.len > 0 && dir.ptr[dir.len - 1] != '/')
+		dir.len--;
+	dir.len -= dir.len > 0;
 	if (q->what == REPLACE)
 		return add(hint->add, KODA_LIST_ALLOW_WRITE, dir.len ? dir : koda_span_of("/"),
 			   err);

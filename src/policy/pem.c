@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/wipe.h"
 
 #define BEGIN      "-----BEGIN "
 #define END        "-----END "
@@ -263,8 +264,8 @@ static int add_certificate(struct koda_span body, struct koda_buf *out, struct k
 	if (good)
 		r = write_block(digits, len, out);
 	/* A block that is wrongly labelled as a certificate may be a key. */
-	explicit_bzero(digits, body.len + 1);
-	explicit_bzero(der, body.len + 1);
+	koda_wipe(digits, body.len + 1);
+	koda_wipe(der, body.len + 1);
 	if (!good)
 		return koda_fail(err, KODA_E_POLICY, 0, "a certificate in the PEM text is damaged");
 	return r < 0 ? koda_fail_room(err, r, "the certificate bundle") : KODA_OK;

@@ -3,6 +3,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/wipe.h"
 #include "proto/http_head.h"
 
 #define USERINFO_MAX 1024 /* "user:password", decoded */
@@ -19,7 +20,7 @@ static void proxy_clear(struct egress_upstream_proxy *proxy)
 {
 	/* Wipes the password. */
 	if (proxy->auth)
-		explicit_bzero(proxy->auth, strlen(proxy->auth));
+		koda_wipe(proxy->auth, strlen(proxy->auth));
 	free(proxy->auth);
 	*proxy = (struct egress_upstream_proxy){ .set = false };
 }
@@ -146,7 +147,7 @@ static int read_userinfo(struct egress_upstream_proxy *proxy, struct koda_span i
 		if (!proxy->auth)
 			r = koda_fail_nomem(err);
 	}
-	explicit_bzero(plain, sizeof(plain));
+	koda_wipe(plain, sizeof(plain));
 	return r;
 }
 
