@@ -7,7 +7,7 @@
   links     a relative link of a Markdown document leads to a file, and its #anchor to a heading.
   paths     a `path` of the tree that a Markdown document names exists.
   map       doc/architecture.md has a row for every folder with sources of the product, and a link to
-            every page of doc/ and doc/design/.
+            every page of doc/ and doc/design/. README.md names every manual page.
   words     no document, manual page, comment, message or identifier uses a word that the glossary
             (doc/architecture.md) has replaced: DOCUMENT_WORDS, IDENTIFIER_WORDS.
   openings  no comment of the product begins with one of OPENINGS: it would refer to something
@@ -137,6 +137,10 @@ def check_map():
     for other in pages:
         if other != page and f"]({other.relative_to('doc')})" not in text:
             yield f"{page}:1: there is no link to {other}"
+    readme = sources.read(Path("README.md"))
+    for manual in sources.files(".scd", folders=("doc",)):
+        if f"`{manual.stem}`" not in readme and f"/{manual.stem}`" not in readme:
+            yield f"README.md:1: {manual.stem} is not named"
 
 
 def check_width(path, text, lines=None):
