@@ -77,7 +77,7 @@ enum koda_end {
 	X(GIT_FILE, "git_file")         /* a .git that leads to another directory */               \
 	X(BARE_GIT_DIR, "bare_git_dir") /* a directory that is a git directory itself */           \
 	X(GITLINK, "gitlink")           /* the index of a known repository leads there */          \
-	X(HG_DIR, "hg_dir")                                                                        \
+	X(HG_DIR, "hg_dir")             /* a .hg, .sl or .jj */                                    \
 	X(UNSEEN, "git_dir") /* a directory that could not be read: there may be one in it */
 
 enum koda_left {

@@ -49,7 +49,10 @@ start_origin() {
 		        elif key.data == "host":
 		            poll.register(s.accept()[0], selectors.EVENT_READ, "peer")
 		        else:
-		            data = s.recv(4096)
+		            try:
+		                data = s.recv(4096)
+		            except ConnectionError:
+		                data = b""
 		            if data.startswith(b"GET"):
 		                s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\norigin\n")
 		            if not data or data.startswith(b"GET"):

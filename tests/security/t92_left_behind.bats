@@ -21,9 +21,9 @@ setup() {
 	fsmonitor = \"touch '$obeyed'; false\""
 }
 
-# leaving SCRIPT: runs it; the events are in the array left, what a person sees in said.
+# leaving SCRIPT [ARG]: runs it; the events are in the array left, what a person sees in said.
 leaving() {
-	"$KODA_BIN" run --events-fd 5 -- sh -ec "$1" sh "$bait" 5>events 2>err
+	"$KODA_BIN" run --events-fd 5 -- sh -ec "$1" sh "$bait" "${@:2}" 5>events 2>err
 	said=$(<err)
 	mapfile -t left < <(python3 -c '
 import json, sys
@@ -138,9 +138,13 @@ git_obeys() {
 	git_obeys work/a
 }
 
-@test "Mercurial" {
-	leaving 'mkdir work/a/.hg'
-	left_is hg_dir work/a/.hg
+@test "Mercurial, Sapling, Jujutsu" {
+	for name in .hg .sl .jj; do
+		leaving 'mkdir "work/a/$2"' "$name"
+		left_is hg_dir "work/a/$name"
+		leaving 'touch work/a/x'
+		[[ ${#left[@]} -eq 0 && ! $said ]]
+	done
 }
 
 # bats test_tags=backend:view

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct koda_dir_snapshot_other koda_dir_snapshot_others[KODA_DIR_SNAPSHOT_OTHERS] = {
+	{ ".hg", KODA_DIR_SNAPSHOT_HG },
+	{ ".sl", KODA_DIR_SNAPSHOT_SL },
+	{ ".jj", KODA_DIR_SNAPSHOT_JJ },
+};
+
 static int grow(struct koda_dir_snapshot *snapshot, struct koda_error *err)
 {
 	size_t cap = snapshot->cap ? 2 * snapshot->cap : 64;

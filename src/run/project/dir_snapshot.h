@@ -23,7 +23,18 @@ enum koda_dir_snapshot_flag {
 	KODA_DIR_SNAPSHOT_HG = 1U << 4,   /* it has a .hg */
 	KODA_DIR_SNAPSHOT_COUNTED =
 		1U << 5, /* st_nlink counts its subdirectories, which are all known */
+	KODA_DIR_SNAPSHOT_SL = 1U << 6, /* it has a .sl */
+	KODA_DIR_SNAPSHOT_JJ = 1U << 7, /* it has a .jj */
 };
+
+/* Repositories of other tools than git: of Mercurial, Sapling and Jujutsu. */
+struct koda_dir_snapshot_other {
+	const char *name;
+	uint16_t flag;
+};
+
+#define KODA_DIR_SNAPSHOT_OTHERS 3
+extern const struct koda_dir_snapshot_other koda_dir_snapshot_others[KODA_DIR_SNAPSHOT_OTHERS];
 
 struct koda_dir_snapshot_dir {
 	uint32_t parent; /* its number; KODA_DIR_SNAPSHOT_TOP: none, and the name is a path */

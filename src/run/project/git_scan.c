@@ -113,6 +113,14 @@ static int see_type(int fd, const char *path, const struct dirent *entry, bool *
 	return KODA_OK;
 }
 
+/* Notes the repository of another tool than git. */
+static void note_name(struct koda_git_scan_queue *queue, uint32_t i, const char *name)
+{
+	for (size_t n = 0; n < KODA_DIR_SNAPSHOT_OTHERS; n++)
+		if (strcmp(name, koda_dir_snapshot_others[n].name) == 0)
+			queue->dirs.dirs[i].flags |= koda_dir_snapshot_others[n].flag;
+}
+
 /* Adds the entries that are directories. */
 static int read_subdirs(struct koda_git_scan_queue *queue, DIR *dir, const struct stat *counted,
 			struct koda_error *err)
@@ -133,8 +141,8 @@ static int read_subdirs(struct koda_git_scan_queue *queue, DIR *dir, const struc
 			continue;
 		if (--expected == 0 && !is_settled(queue, dirfd(dir), counted))
 			expected = SIZE_MAX;
-		if (strcmp(entry->d_name, ".hg") == 0)
-			queue->dirs.dirs[parent].flags |= KODA_DIR_SNAPSHOT_HG;
+		if (entry->d_name[0] == '.')
+			note_name(queue, parent, entry->d_name);
 		if (r == KODA_OK && strcmp(entry->d_name, ".git") != 0)
 			r = koda_dir_snapshot_add(&queue->dirs, parent, entry->d_name,
 						  queue->budget, err);
@@ -236,13 +244,15 @@ static void note_dir(struct koda_git_scan_queue *queue, const struct stat *st,
 	queue->dirs.dirs[i].git_id = git ? koda_dir_snapshot_git_id(git) : 0;
 }
 
-/* Looks for .hg where the entries are not read. */
-static void note_hg(struct koda_git_scan_queue *queue, int fd)
+/* Looks for repositories of other tools where the entries are not read. */
+static void note_others(struct koda_git_scan_queue *queue, int fd)
 {
 	struct stat st;
 
-	if (fstatat(fd, ".hg", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
-		queue->dirs.dirs[queue->next - 1].flags |= KODA_DIR_SNAPSHOT_HG;
+	for (size_t n = 0; n < KODA_DIR_SNAPSHOT_OTHERS; n++)
+		if (fstatat(fd, koda_dir_snapshot_others[n].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode))
+			queue->dirs.dirs[queue->next - 1].flags |= koda_dir_snapshot_others[n].flag;
 }
 
 /* Scans one directory: its .git and its subdirectories. */
@@ -282,7 +292,7 @@ static int scan_dir(struct koda_git_scan_queue *queue, bool descend,
 	if (r < 0 || expected == 0)
 		return r;
 	if (!descend) {
-		note_hg(queue, fd);
+		note_others(queue, fd);
 		return r;
 	}
 	if (expected == 1 && has_git && S_ISDIR(git.st_mode) && is_settled(queue, fd, &st))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* T-92. Git on the host takes its configuration, and programs in it, from the first git directory
- * that it finds upwards; Mercurial does likewise. Protected names keep a command from changing
- * existing ones. Creating a new one cannot be prevented everywhere, so the directories that existed
- * at the start are examined again at the end, if they have changed, and new repositories in them
- * are reported. Repositories in new directories are normal work, unless the index of an existing
- * one has a gitlink to them. */
+ * that it finds upwards; Mercurial, Sapling and Jujutsu do likewise. Protected names keep a command
+ * from changing existing ones. Creating a new one cannot be prevented everywhere, so the
+ * directories that existed at the start are examined again at the end, if they have changed, and
+ * new repositories in them are reported. Repositories in new directories are normal work, unless
+ * the index of an existing one has a gitlink to them. */
 #include "run/project/left_behind.h"
 
 #include "base/clock.h"
@@ -95,15 +95,20 @@ static int check_bare(struct finder *f, size_t i, int fd)
 	return koda_left_behind_add(f->left, f->path.ptr, NULL, KODA_LEFT_BARE_GIT_DIR, f->err);
 }
 
-static int check_hg(struct finder *f, size_t i, int fd)
+/* Reports new repositories of other tools. */
+static int check_others(struct finder *f, size_t i, int fd)
 {
-	struct stat hg;
+	int r = KODA_OK;
 
-	if (f->snapshot->dirs[i].flags & KODA_DIR_SNAPSHOT_HG ||
-	    fstatat(fd, ".hg", &hg, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !(S_ISDIR(hg.st_mode) || S_ISLNK(hg.st_mode)))
-		return KODA_OK;
-	return koda_left_behind_add(f->left, f->path.ptr, ".hg", KODA_LEFT_HG_DIR, f->err);
+	for (size_t n = 0; n < KODA_DIR_SNAPSHOT_OTHERS && r == KODA_OK; n++) {
+		const struct koda_dir_snapshot_other *other = &koda_dir_snapshot_others[n];
+
+		if (!(f->snapshot->dirs[i].flags & other->flag) &&
+		    koda_left_behind_is_other(fd, other->name))
+			r = koda_left_behind_add(f->left, f->path.ptr, other->name,
+						 KODA_LEFT_HG_DIR, f->err);
+	}
+	return r;
 }
 
 /* "." and the entry in the parent, then one per subdirectory. */
@@ -154,7 +159,7 @@ static int check_dir(struct finder *f, size_t i, int at, const char *name)
 		r = check_git(f, i, fd);
 	if (r == KODA_OK)
 		r = check_bare(f, i, fd);
-	return r < 0 ? r : check_hg(f, i, fd);
+	return r < 0 ? r : check_others(f, i, fd);
 }
 
 /* Opens the parent of directory i. Subdirectories of one parent follow each other. */

@@ -38,20 +38,31 @@ static int check_git(struct way *way, const char *dir, int fd, const struct stat
 						   way->err);
 }
 
-/* Examines a directory that the snapshot does not have. */
-static int check_new(struct way *way, const char *dir, int fd)
+bool koda_left_behind_is_other(int dir, const char *name)
 {
 	struct stat st;
 
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode));
+}
+
+/* Examines a directory that the snapshot does not have. */
+static int check_new(struct way *way, const char *dir, int fd)
+{
 	if (koda_git_dir_is_at(fd, NULL) == KODA_GIT_DIR_YES ||
 	    koda_git_dir_is_worktree_at(fd, NULL) == KODA_GIT_DIR_YES) {
 		way->over = true;
 		return koda_left_behind_add(way->left, dir, NULL, KODA_LEFT_BARE_GIT_DIR, way->err);
 	}
-	if (fstatat(fd, ".hg", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return KODA_OK;
-	way->over = true;
-	return koda_left_behind_add(way->left, dir, ".hg", KODA_LEFT_HG_DIR, way->err);
+	for (size_t n = 0; n < KODA_DIR_SNAPSHOT_OTHERS; n++) {
+		const char *name = koda_dir_snapshot_others[n].name;
+
+		if (!koda_left_behind_is_other(fd, name))
+			continue;
+		way->over = true;
+		return koda_left_behind_add(way->left, dir, name, KODA_LEFT_HG_DIR, way->err);
+	}
+	return KODA_OK;
 }
 
 static int check_dir(struct way *way, const char *dir)
