@@ -11,6 +11,8 @@ enum {
 	OPT_EVENTS_FD,
 	OPT_TTY,
 	OPT_NO_TTY,
+	OPT_REPORT,
+	OPT_NO_REPORT,
 	OPT_YES,
 	OPT_EXPLAIN,
 	OPT_JSON, /* of plan only */
@@ -71,6 +73,12 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 	case OPT_NO_TTY:
 		request->no_tty = true;
 		return KODA_OK;
+	case OPT_REPORT:
+		request->report = true;
+		return KODA_OK;
+	case OPT_NO_REPORT:
+		request->no_report = true;
+		return KODA_OK;
 	case OPT_JSON:
 		request->json = true;
 		return KODA_OK;
@@ -123,6 +131,8 @@ static int settle_terminal(const struct cli_call *call, struct cli_request *requ
 {
 	if (request->tty && request->no_tty)
 		return cli_args_fail(call, err, "--tty and --no-tty exclude each other");
+	if (request->report && request->no_report)
+		return cli_args_fail(call, err, "--report and --no-report exclude each other");
 	if (!request->no_tty && !request->waivers.no_sandbox && isatty(0) && isatty(1))
 		request->tty = true;
 	if (request->purpose == CLI_TO_SHELL || (request->tty && isatty(0) && isatty(1)))
@@ -179,6 +189,8 @@ static int check_operands(const struct cli_call *call, const struct cli_request 
 	{ "events-fd", required_argument, NULL, OPT_EVENTS_FD },                                   \
 	{ "tty", no_argument, NULL, OPT_TTY },                                                     \
 	{ "no-tty", no_argument, NULL, OPT_NO_TTY },                                               \
+	{ "report", no_argument, NULL, OPT_REPORT },                                               \
+	{ "no-report", no_argument, NULL, OPT_NO_REPORT },                                         \
 	{ "yes", no_argument, NULL, OPT_YES },                                                     \
 	{ "explain", no_argument, NULL, OPT_EXPLAIN },                                             \
 	{ "opaque", required_argument, NULL, CLI_OPT_OPAQUE },                                     \

@@ -30,6 +30,8 @@ struct cli_request {
 	const char *interactive[2]; /* argv of koda-sandbox shell */
 	bool tty;                   /* --tty */
 	bool no_tty;                /* --no-tty */
+	bool report;                /* --report */
+	bool no_report;             /* --no-report */
 	bool yes;
 	bool explain;
 	bool json;     /* --json: the plan as JSON */

@@ -95,6 +95,7 @@ struct koda_event_start {
 	const char *tls; /* "terminated", or "opaque" if the bundle of net.mitm has no key; NULL
 			    without net.mitm */
 	enum koda_source denials; /* source of denied files: KERNEL, or STDERR alone */
+	const char *denials_why;  /* with STDERR: why the kernel does not tell of them; else NULL */
 };
 
 struct koda_event_violation {

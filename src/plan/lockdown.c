@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "plan/filter.h"
 #include "plan/landlock_rights.h"
+#include "plan/report_filter.h"
 #include "policy/policy.h"
 
 #include <koda/env.h>
@@ -190,6 +191,21 @@ int koda_plan_command(struct koda_plan *plan, const struct koda_plan_request *re
 	return r;
 }
 
+/* Plans the filter of reports. Reading is reported only if the policy itself hides something. */
+static int plan_report_filter(struct koda_plan *plan, const struct koda_plan_request *request,
+			      struct koda_error *err)
+{
+	koda_auto_buf struct koda_buf program = KODA_BUF_INIT(65536);
+	struct koda_op filter = { .kind = KODA_OP_FILTER, .flags = KODA_OP_NOTIFY };
+	bool reads = request->policy->lists[KODA_LIST_DENY_READ].count > 0;
+	int r = koda_report_filter_program(reads, &program);
+
+	if (r < 0)
+		return koda_fail_nomem(err);
+	filter.text1 = koda_buf_span(&program);
+	return koda_plan_add(plan, &filter, "reports of what is refused", err);
+}
+
 int koda_plan_lockdown(struct koda_plan *plan, const struct koda_plan_request *request,
 		       struct koda_error *err)
 {
@@ -200,6 +216,8 @@ int koda_plan_lockdown(struct koda_plan *plan, const struct koda_plan_request *r
 		r = koda_plan_limits(plan, request, err);
 	if (r == KODA_OK)
 		r = koda_plan_add(plan, &filter, NULL, err);
+	if (r == KODA_OK && request->report)
+		r = plan_report_filter(plan, request, err);
 	if (r == KODA_OK)
 		r = plan_canaries(plan, err);
 	if (r == KODA_OK)

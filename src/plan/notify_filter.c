@@ -6,44 +6,15 @@
  */
 #include "plan/notify_filter.h"
 
+#include "plan/call_filter.h"
 #include "plan/call_numbers.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/ioprio.h>
-#include <linux/seccomp.h>
 #include <netinet/in.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-
-#define REFUSE(error) (SECCOMP_RET_ERRNO | (unsigned int)(error))
-#define LOAD(field)                                                                                \
-	{                                                                                          \
-		BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned int)offsetof(struct seccomp_data, field) \
-	}
-/* The low half of an argument: the kernel takes these as int. */
-#define ARG(n) LOAD(args[n])
-#define IS(value, yes, no)                                                                         \
-	{                                                                                          \
-		BPF_JMP | BPF_JEQ | BPF_K, yes, no, (unsigned int)(value)                          \
-	}
-#define HAS(bits, yes, no)                                                                         \
-	{                                                                                          \
-		BPF_JMP | BPF_JSET | BPF_K, yes, no, (unsigned int)(bits)                          \
-	}
-#define MASK(bits)                                                                                 \
-	{                                                                                          \
-		BPF_ALU | BPF_AND | BPF_K, 0, 0, (unsigned int)(bits)                              \
-	}
-#define ANSWER(action)                                                                             \
-	{                                                                                          \
-		BPF_RET | BPF_K, 0, 0, (action)                                                    \
-	}
-#define ALLOW      SECCOMP_RET_ALLOW
-#define LET(value) IS(value, 0, 1), ANSWER(ALLOW)
 
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
@@ -236,67 +207,10 @@ static const struct sock_filter on_setsockopt[] = {
 	ANSWER(REFUSE(EPERM)),
 };
 
-/* The action for one call. */
-struct word {
-	int number;
-	const struct sock_filter *part;
-	size_t count;
-};
-
-/* Calls per group. A comparison in front of a group skips it. The kernel runs a new filter on every
- * call number when it is installed, so numbers outside the list must leave it soon. */
-#define GROUP 8
-
-static int add(struct koda_buf *out, const struct sock_filter *part, size_t count)
-{
-	return koda_buf_add(out, part, count * sizeof(*part));
-}
-
-/* Appends the part for one call; other calls continue behind it. */
-static int add_word(struct koda_buf *out, const struct word *word)
-{
-	const struct sock_filter test = IS(word->number, 0, (unsigned char)word->count);
-	int r = add(out, &test, 1);
-
-	return r < 0 ? r : add(out, word->part, word->count);
-}
-
-/* Appends a jump over the group for numbers of at least beyond. */
-static int add_group(struct koda_buf *out, const struct word *words, size_t count,
-		     const struct word *beyond)
-{
-	static const struct sock_filter otherwise = ANSWER(ALLOW);
-	unsigned int size = 1;
-	int r = KODA_OK;
-
-	for (size_t i = 0; i < count; i++)
-		size += 1 + (unsigned int)words[i].count;
-	if (beyond) {
-		const struct sock_filter skip[] = {
-			{ BPF_JMP | BPF_JGE | BPF_K, 0, 1, (unsigned int)beyond->number },
-			{ BPF_JMP | BPF_JA, 0, 0, size },
-		};
-
-		r = add(out, skip, KODA_ARRAY_LEN(skip));
-	}
-	for (size_t i = 0; i < count && r == KODA_OK; i++)
-		r = add_word(out, &words[i]);
-	return r < 0 ? r : add(out, &otherwise, 1);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct word *x = a;
-	const struct word *y = b;
-
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
 int koda_notify_filter_program(struct koda_buf *out)
 {
-	static const struct sock_filter number = LOAD(nr);
 	static const struct sock_filter ask = ANSWER(SECCOMP_RET_USER_NOTIF);
-	static const struct word parts[] = {
+	static const struct koda_call_filter_word parts[] = {
 #define PART(call, part) { CALL_##call, part, KODA_ARRAY_LEN(part) }
 		PART(socket, on_socket),
 		PART(socketpair, on_socketpair),
@@ -315,27 +229,17 @@ int koda_notify_filter_program(struct koda_buf *out)
 #undef PART
 	};
 	struct sock_filter answers[KODA_ARRAY_LEN(refused)];
-	struct word
+	struct koda_call_filter_word
 		words[KODA_ARRAY_LEN(parts) + KODA_ARRAY_LEN(brokered) + KODA_ARRAY_LEN(refused)];
 	size_t all = 0;
-	int r = add(out, &number, 1);
 
 	for (size_t i = 0; i < KODA_ARRAY_LEN(parts); i++)
 		words[all++] = parts[i];
 	for (size_t i = 0; i < KODA_ARRAY_LEN(brokered); i++)
-		if (brokered[i] >= 0)
-			words[all++] = (struct word){ brokered[i], &ask, 1 };
+		words[all++] = (struct koda_call_filter_word){ brokered[i], &ask, 1 };
 	for (size_t i = 0; i < KODA_ARRAY_LEN(refused); i++) {
 		answers[i] = (struct sock_filter)ANSWER(REFUSE(refused[i].error));
-		if (refused[i].number >= 0)
-			words[all++] = (struct word){ refused[i].number, &answers[i], 1 };
+		words[all++] = (struct koda_call_filter_word){ refused[i].number, &answers[i], 1 };
 	}
-	qsort(words, all, sizeof(*words), by_number);
-	for (size_t i = 0; i < all && r == KODA_OK; i += GROUP) {
-		size_t next = i + GROUP;
-
-		r = add_group(out, words + i, next < all ? GROUP : all - i,
-			      next < all ? words + next : NULL);
-	}
-	return r;
+	return koda_call_filter_program(words, all, out);
 }

@@ -31,6 +31,7 @@ struct koda_plan_request {
 	const char *store;            /* of directories that were placeholders; NULL: none */
 	struct koda_span authorities; /* CA bundle for the command; ptr NULL: the host's */
 	const char *scratch; /* backend landlock: the command's temporary directory; else NULL */
+	bool report;         /* init is told of calls that the view can refuse */
 	const char *cwd;
 	const char *const *argv; /* program to execute, then its argv; NULL-terminated */
 	const char *const *env;  /* NULL-terminated */

@@ -14,6 +14,7 @@
 #include "run/outcome.h"
 #include "run/project/git_close.h"
 #include "run/proxy/ca_bundle_proof.h"
+#include "run/reports.h"
 #include "run/stream/passed_fds.h"
 #include "run/survey.h"
 
@@ -27,6 +28,16 @@
 
 /* The kernel's last signal; SIGRTMAX of a C library may be less. */
 #define SIGNAL_MAX 64
+
+/* Scans bytes of standard error. The launcher has reported a denial before the message about it was
+ * written, and its report says more. */
+static void scan_errors(void *ctx, const char *bytes, size_t len)
+{
+	struct koda_command *command = ctx;
+
+	(void)koda_reports_drain(command);
+	koda_stderr_scan_take(&command->stderr_scan, bytes, len);
+}
 
 /* Opens the relays between the command's pipes and where its streams lead. Streams that go through
  * the terminal are opened when the launcher reports it. */
@@ -47,8 +58,8 @@ static int attach(struct koda_command *command, const struct koda_command_option
 			r = koda_streams_open_output(&command->streams, i, &command->output[i - 1],
 						     koda_take_fd(&channels->stream[i][0]),
 						     command->limits[KODA_LIMIT_OUTPUT], err);
-	command->output[1].tap = koda_stderr_scan_take;
-	command->output[1].tap_ctx = &command->stderr_scan;
+	command->output[1].tap = scan_errors;
+	command->output[1].tap_ctx = command;
 	/* Ends that no relay has taken are closed: the command reads end of file. */
 	for (size_t i = 0; i < 3; i++)
 		koda_fd_close(&channels->stream[i][0]);
@@ -120,6 +131,7 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->on_event = sandbox->on_event;
 	command->event_ctx = sandbox->event_ctx;
 	command->has_network = koda_sandbox_has_network(sandbox);
+	command->unreported = koda_reports_obstacle(sandbox, options);
 	note_limits(command, sandbox, options);
 	command->text = strdup(options->shell                      ? options->shell
 			       : options->argv && options->argv[0] ? options->argv[0]

@@ -48,15 +48,16 @@ struct koda_command {
 	bool hurried;   /* kill_fd was read: output that its reader does not take is given up */
 	bool unstarted; /* the launcher has reported that nothing ran */
 	bool announced; /* the host got the start event, and no exit event yet */
-	uint64_t limits[KODA_LIMIT_COUNT];   /* UINT64_MAX: none */
-	unsigned int reached;                /* limits so far, as in struct koda_outcome */
-	bool has_network;                    /* the policy allows some network */
-	struct koda_listener *listener;      /* owned; NULL: no network, or not reported yet */
-	struct koda_rules *rules;            /* shared with the sandbox */
-	struct koda_violations *violations;  /* owned */
-	unsigned int violation_events;       /* events of violations that were emitted */
-	uint64_t violations_untold;          /* violations that got no event */
-	uint64_t hints_ns;                   /* what finding hints has taken */
+	uint64_t limits[KODA_LIMIT_COUNT];  /* UINT64_MAX: none */
+	unsigned int reached;               /* limits so far, as in struct koda_outcome */
+	bool has_network;                   /* the policy allows some network */
+	struct koda_listener *listener;     /* owned; NULL: no network, or not reported yet */
+	struct koda_rules *rules;           /* shared with the sandbox */
+	struct koda_violations *violations; /* owned */
+	unsigned int violation_events;      /* events of violations that were emitted */
+	uint64_t violations_untold;         /* violations that got no event */
+	uint64_t hints_ns;                  /* what finding hints has taken */
+	const char *unreported;             /* why the launcher reports no denials; NULL: it does */
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
 	struct koda_dir_snapshot dirs; /* of the project at the start; empty if it is read-only */

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "run/command_net.h"
 #include "run/outcome.h"
+#include "run/reports.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -301,7 +302,10 @@ void koda_command_step_act(struct koda_command *command, const struct koda_comma
 			   int n, bool late)
 {
 	const enum koda_phase phase = command->phase;
+	bool has_report = false;
 
+	if (phase == KODA_PHASE_RUNS && n >= 0)
+		has_report = koda_reports_drain(command);
 	if (n > 0)
 		carry(command, wants);
 	if (n > 0 && wants->of_kill < wants->of_listener && wants->polled[wants->of_kill].revents) {
@@ -315,7 +319,7 @@ void koda_command_step_act(struct koda_command *command, const struct koda_comma
 					"cannot wait for the command");
 			begin_end(command);
 		} else {
-			act_running(command, n > 0 && wants->polled[0].revents, late);
+			act_running(command, has_report, late);
 		}
 		break;
 	case KODA_PHASE_ENDS:

@@ -76,6 +76,8 @@ static void put_start(struct writer *w, const struct koda_event_start *start)
 	if (start->tls)
 		put_text(w, "tls", start->tls);
 	put_text(w, "denials", koda_event_source_names[start->denials]);
+	if (start->denials_why)
+		put_text(w, "denials_why", start->denials_why);
 	put(w, ",\"clauses\":{");
 	for (int i = 0; start->findings && i < KODA_CLAUSE_COUNT; i++) {
 		put(w, i ? ",\"" : "\"");

@@ -28,6 +28,7 @@ static const struct koda_json_field start_fields[] = {
 	{ "trust", koda_event_read_trust, 0 },
 	{ "tls", koda_event_read_text, AT(data.start.tls) },
 	{ "denials", koda_event_read_source, AT(data.start.denials) },
+	{ "denials_why", koda_event_read_text, AT(data.start.denials_why) },
 	{ "clauses", koda_event_read_clauses, 0 },
 	{ "limits", koda_event_read_limits, 0 },
 };

@@ -68,6 +68,7 @@ bool koda_outcome_take(struct koda_command *command, const struct koda_report *r
 	switch (report->kind) {
 	case KODA_REPORT_TERMINAL:
 	case KODA_REPORT_LISTENER:
+	case KODA_REPORT_DENIED:
 		return false;
 	case KODA_REPORT_READY:
 		command->open_view = report->status == KODA_REPORT_READY_OPEN;
@@ -97,8 +98,13 @@ bool koda_outcome_take(struct koda_command *command, const struct koda_report *r
 /* Reads a report without waiting. Descriptors that it brings are dropped. */
 static bool next_report(const struct koda_command *command, struct koda_report *report)
 {
-	if (recv(command->launcher.channels.status[0], report, sizeof(*report), MSG_DONTWAIT) !=
-	    (ssize_t)sizeof(*report))
+	ssize_t n;
+
+	do {
+		n = recv(command->launcher.channels.status[0], report, sizeof(*report),
+			 MSG_DONTWAIT);
+	} while (n >= (ssize_t)sizeof(report->kind) && report->kind == KODA_REPORT_DENIED);
+	if (n != (ssize_t)sizeof(*report))
 		return false;
 	report->path[sizeof(report->path) - 1] = '\0';
 	return true;

@@ -11,6 +11,7 @@
 #include "run/project/ca_bundle.h"
 #include "run/project/cache.h"
 #include "run/project/fs_view.h"
+#include "run/reports.h"
 #include "run/sandbox.h"
 #include "run/stream/passed_fds.h"
 #include "run/stream/streams.h"
@@ -104,6 +105,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.store = store,
 			.authorities = koda_buf_span(&trusted),
 			.scratch = scratch,
+			.report = !koda_reports_obstacle(sandbox, options),
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
 			.env = (const char *const *)env,

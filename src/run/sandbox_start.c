@@ -27,12 +27,15 @@ static void emit_start(struct koda_command *command, const struct koda_sandbox *
 	koda_sandbox_findings(sandbox, &findings);
 	if (sandbox->backend->is_sandbox)
 		koda_admit_forgo(command->unneeded, &findings);
-	event.data.start = (struct koda_event_start){ .backend = sandbox->backend->name,
-						      .trust = sandbox->trust,
-						      .findings = &findings,
-						      .limits = command->limits,
-						      .tls = koda_sandbox_tls(sandbox),
-						      .denials = KODA_SOURCE_STDERR };
+	event.data.start =
+		(struct koda_event_start){ .backend = sandbox->backend->name,
+					   .trust = sandbox->trust,
+					   .findings = &findings,
+					   .limits = command->limits,
+					   .tls = koda_sandbox_tls(sandbox),
+					   .denials = command->unreported ? KODA_SOURCE_STDERR
+									  : KODA_SOURCE_KERNEL,
+					   .denials_why = command->unreported };
 	koda_command_emit(command, event);
 }
 

@@ -151,7 +151,7 @@ enum koda_launch_meaning {
 	X(NO_NEW_PRIVS, "no_new_privs did not take", UNRELATED) \
 	X(KEYRING, "leave the session keyring", UNRELATED) \
 	X(FILTER_INSTALL, "install the system-call filter", UNRELATED) \
-	X(NOTIFY_FILTER_INSTALL, "supervise connections, sockets and file modes", UNRELATED) \
+	X(NOTIFY_FILTER_INSTALL, "install the notify filter", UNRELATED) \
 	X(LANDLOCK_MISSING, "Landlock is not available", UNRELATED) \
 	X(LANDLOCK_CREATE, "create a Landlock ruleset", UNRELATED) \
 	X(LANDLOCK_OPEN, "open for Landlock", UNRELATED) \
@@ -175,6 +175,7 @@ enum koda_launch_meaning {
 	X(COMMAND_PID_SEND, "pass the command's pid to the guardian", UNRELATED) \
 	X(BROKER_START, "supervise system calls", UNRELATED) \
 	X(BROKER_CONNECT_START, "supervise connections", UNRELATED) \
+	X(REPORTER_START, "watch for calls that are refused", UNRELATED) \
 	/* The self-check. */ \
 	X(NAMESPACES_READ, "look at namespaces", UNRELATED) \
 	X(NAMESPACE_READ, "look at a namespace", UNRELATED) \

@@ -40,7 +40,8 @@ enum koda_report_kind {
 	KODA_REPORT_LISTENER,         /* with the socket on which the proxy accepts; path is a
 				       * token that connections begin with, if it is not empty */
 	KODA_REPORT_READY,            /* the namespaces are made; status: enum koda_report_ready */
-	KODA_REPORT_LIMIT             /* status is an enum koda_report_limit; everything ends */
+	KODA_REPORT_LIMIT,            /* status is an enum koda_report_limit; everything ends */
+	KODA_REPORT_DENIED /* a struct koda_report_denied instead of a struct koda_report */
 };
 
 /* A limit that the launcher watches because the kernel does not enforce it. */
@@ -63,6 +64,28 @@ struct koda_report {
 	int32_t sys_errno;
 	uint32_t step;  /* of KODA_REPORT_SETUP_FAILED: an enum koda_launch_step */
 	char path[180]; /* that the step was about; may be cut */
+};
+
+/* What a denied call would have done with its path. */
+enum koda_denied {
+	KODA_DENIED_READ = 0,
+	KODA_DENIED_EXEC,
+	KODA_DENIED_WRITE,
+	KODA_DENIED_REPLACE, /* remove, rename or create the name */
+	KODA_DENIED_WITHIN,  /* create the name in a placeholder */
+	KODA_DENIED_COUNT
+};
+
+/* A call that the view refuses. The record ends with the path. */
+struct koda_report_denied {
+	uint32_t kind;     /* KODA_REPORT_DENIED */
+	uint32_t act;      /* enum koda_denied */
+	uint32_t closed;   /* 1: a directory on the way cannot be searched */
+	uint32_t dropped;  /* denials before this one that have no record */
+	uint32_t path_len; /* 0: there is no denial, only a number of dropped ones */
+	char call[16];
+	char process[16]; /* any bytes */
+	char path[8192];  /* absolute, without terminator; any bytes but NUL */
 };
 
 #endif

@@ -174,7 +174,7 @@ held() {
 	[[ $status -eq 6 && $stderr == *$'\n<sandbox_violations>\ndeny file-write* /etc/koda-x
 deny file-write* /etc/koda-y\ndeny file-write* '"$project/.envrc"$'\n</sandbox_violations>' ]] ||
 		{ show_result; false; }
-	told '[(x["kind"], x["source"]) for x in e[1:-1]] == [("file_write", "stderr")] * 3'
+	told '[(x["kind"], x["source"]) for x in e[1:-1]] == [("file_write", e[0]["denials"])] * 3'
 	told 'e[1]["target"] == "/etc/koda-x" and e[1]["rule"] == "default" and "touch" in e[1]["command"]'
 	inside -c 'touch /etc/koda-x; true'
 	[[ $status -eq 0 && $stderr != *sandbox_violations* ]] || { show_result; false; }

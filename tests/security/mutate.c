@@ -95,13 +95,13 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 						      .backend = bench->landlock_only
 									 ? KODA_BACKEND_LANDLOCK
 									 : KODA_BACKEND_NATIVE };
-	const struct koda_command_options command = { .size = sizeof(command), .argv = argv };
+	const struct koda_command_options how = { .argv = argv, .no_report = true };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err;
 
 	(void)snprintf(home_entry, sizeof(home_entry), "HOME=%s", home);
 	if (koda_sandbox_open(&options, &sandbox, &err) < 0 ||
-	    koda_sandbox_make_plan(sandbox, &command, &bench->plan, &err) < 0)
+	    koda_sandbox_make_plan(sandbox, &how, &bench->plan, &err) < 0)
 		give_up("the plan", &err);
 	koda_sandbox_close(sandbox);
 }

@@ -9,6 +9,7 @@
 #include "../lib/bpf.h"
 #include "plan/filter.h"
 #include "plan/notify_filter.h"
+#include "plan/report_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -328,6 +329,51 @@ static void second_filter(void **state)
 		expect(&program, row);
 }
 
+/* The filter of reports: what it tells of, without and with reading. */
+static const struct {
+	struct row row;
+	bool only_reads;
+} told[] = {
+	{ { "opening to read", __NR_openat, { 0, 0, O_RDONLY | O_CLOEXEC }, 0 }, true },
+	{ { "opening a directory", __NR_openat, { 0, 0, O_DIRECTORY }, 0 }, true },
+	{ { "opening to write", __NR_openat, { 0, 0, O_WRONLY }, 0 }, false },
+	{ { "opening for both", __NR_openat, { 0, 0, O_RDWR }, 0 }, false },
+	{ { "creating", __NR_openat, { 0, 0, O_CREAT }, 0 }, false },
+	{ { "emptying", __NR_openat, { 0, 0, O_TRUNC }, 0 }, false },
+	{ { "executing", __NR_execve, { 0 }, 0 }, true },
+	{ { "making a directory", __NR_mkdirat, { 0 }, 0 }, false },
+	{ { "renaming", __NR_renameat2, { 0 }, 0 }, false },
+	{ { "linking", __NR_linkat, { 0 }, 0 }, false },
+	{ { "removing", __NR_unlinkat, { 0 }, 0 }, false },
+	{ { "binding", __NR_bind, { 0 }, 0 }, false },
+	{ { "a mode", __NR_fchmod, { 0 }, 0 }, false },
+	{ { "times", __NR_utimensat, { 0 }, 0 }, false },
+	{ { "an attribute", __NR_lsetxattr, { 0 }, 0 }, false },
+#ifndef KODA_FILTER_AARCH64
+	{ { "opening to read, the old way", __NR_open, { 0, O_RDONLY }, 0 }, true },
+	{ { "creating, the old way", __NR_creat, { 0 }, 0 }, false },
+#endif
+};
+
+static void filter_of_reports(void **state)
+{
+	(void)state;
+	for (int reads = 0; reads < 2; reads++) {
+		koda_auto_buf struct koda_buf bytes = KODA_BUF_INIT(65536);
+		struct koda_span program;
+
+		assert_int_equal(koda_report_filter_program(reads, &bytes), KODA_OK);
+		program = (struct koda_span){ bytes.ptr, bytes.len };
+		expect(&program, &(struct row){ "reading", __NR_read, { 0 }, ALLOW });
+		KODA_EACH(entry, told) {
+			struct row row = entry->row;
+
+			row.want = reads || !entry->only_reads ? ASKED : ALLOW;
+			expect(&program, &row);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +382,7 @@ int main(void)
 		cmocka_unit_test(other_architectures_are_killed),
 		cmocka_unit_test(listing_names_the_architecture),
 		cmocka_unit_test(second_filter),
+		cmocka_unit_test(filter_of_reports),
 	};
 
 	return KODA_TEST_RUN(tests);

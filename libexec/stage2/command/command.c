@@ -10,6 +10,7 @@
 #include "command/passed_fds.h"
 #include "fail.h"
 #include "init/terminal.h"
+#include "pathcall/reporter.h"
 #include "report.h"
 #include "sys.h"
 #include "wire/report.h"
@@ -195,6 +196,7 @@ static int become(void *context)
 	stage2_lock_enter(stage2_lock_rules(plan));
 	stage2_lock_filter(plan);
 	stage2_check_locked(plan);
+	stage2_reporter_hand_over(plan);
 	stage2_command_become(plan);
 }
 

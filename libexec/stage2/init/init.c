@@ -17,6 +17,7 @@
 #include "init/userns.h"
 #include "init/view.h"
 #include "init/watch.h"
+#include "pathcall/reporter.h"
 #include "report.h"
 #include "sys.h"
 #include "wire/report.h"
@@ -30,6 +31,7 @@
 
 static _Noreturn void report_exit(int status)
 {
+	stage2_reporter_end();
 	(void)stage2_report_send(KODA_REPORT_EXITED, status);
 	_exit(0);
 }
@@ -149,6 +151,7 @@ _Noreturn void stage2_init_run(const struct plan *plan, int listener, uid_t user
 	if (signals < 0)
 		stage2_fail(KODA_LAUNCH_WATCH_SIGNALS, "", errno);
 	stage2_passed_fds_take(plan);
+	stage2_reporter_start(plan);
 	command = stage2_command_start(plan, &command_pidfd);
 	stage2_passed_fds_drop();
 	/* Connections have been waiting at the listener. Sending it takes time, so the command was

@@ -8,12 +8,11 @@
 #include "landlock/broker_connect.h"
 #include "landlock/broker_file.h"
 #include "landlock/grants.h"
+#include "pathcall/caller.h"
 #include "sys.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -37,25 +36,6 @@ static void answer(uint64_t id, long result)
 	message.resp.error = result < 0 ? (int)result : 0;
 	/* A process that has ended needs no answer (ENOENT). */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &message.resp);
-}
-
-/* Returns the pid of the process that a thread belongs to; 0 if it is gone. */
-static pid_t process_of(pid_t thread)
-{
-	char text[512];
-	char path[32];
-	const char *at;
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		(void)close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "\nTgid:");
-	return at ? (pid_t)strtol(at + 6, NULL, 10) : 0;
 }
 
 static long do_call(const struct brokered_call *call)
@@ -83,7 +63,7 @@ static void serve(const struct seccomp_notif *notif)
 	 * processes only. */
 	call.pidfd = (int)syscall(SYS_pidfd_open, call.thread, SYS_PIDFD_THREAD);
 	if (call.pidfd < 0 && errno == EINVAL)
-		call.pidfd = (int)syscall(SYS_pidfd_open, process_of(call.thread), 0);
+		call.pidfd = (int)syscall(SYS_pidfd_open, stage2_caller_process(call.thread), 0);
 	/* The call still waits, so the pid has not been reused since pidfd_open. */
 	if (call.pidfd >= 0 && stage2_brokered_call_holds(&call))
 		result = do_call(&call);

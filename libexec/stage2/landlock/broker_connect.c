@@ -18,6 +18,7 @@
 #include "landlock/broker_proxy.h"
 #include "landlock/grants.h"
 #include "landlock/scope.h"
+#include "pathcall/caller.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ long stage2_broker_connect(const struct brokered_call *call)
 	if (len < (int)sizeof(sa_family_t) || (size_t)len > sizeof(address))
 		return -EINVAL;
 	memset(&address, 0, sizeof(address));
-	r = stage2_brokered_call_copy(call, call->args[1], &address, (size_t)len);
+	r = stage2_caller_copy(call->thread, call->args[1], &address, (size_t)len);
 	if (r < 0)
 		return r;
 	fd = stage2_brokered_call_fd(call, (int)call->args[0]);

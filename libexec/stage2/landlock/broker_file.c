@@ -7,6 +7,8 @@
 #include "landlock/broker_file.h"
 
 #include "landlock/grants.h"
+#include "pathcall/caller.h"
+#include "pathcall/pathcall.h"
 #include "sys.h"
 
 #include <errno.h>
@@ -15,45 +17,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define PATH_BYTES 4096
-#define PAGE       4096
-
-/* Copies a text up to its NUL, page by page: the next page may not be mapped. Returns 0 or a
- * negative errno. */
-static int copy_text(const struct brokered_call *call, uint64_t at, char *out)
+static int open_subject(const struct brokered_call *call, const struct pathcall_subject *subject)
 {
-	size_t len = 0;
-
-	while (len < PATH_BYTES) {
-		size_t step = PAGE - (size_t)((at + len) % PAGE);
-		int r;
-
-		step = step < PATH_BYTES - len ? step : PATH_BYTES - len;
-		r = stage2_brokered_call_copy(call, at + len, out + len, step);
-		if (r < 0)
-			return r;
-		if (memchr(out + len, '\0', step))
-			return 0;
-		len += step;
-	}
-	return -ENAMETOOLONG;
-}
-
-/* The object of a call: a descriptor, or a path below one. */
-struct subject {
-	int dirfd;
-	uint64_t path; /* 0: the descriptor itself */
-	int flags;     /* of the *at calls */
-};
-
-static int open_subject(const struct brokered_call *call, const struct subject *subject)
-{
-	char path[PATH_BYTES];
+	char path[PATHCALL_PATH_BYTES];
 	int r;
 
 	if (subject->path == 0)
 		return stage2_brokered_call_fd(call, subject->dirfd);
-	r = copy_text(call, subject->path, path);
+	r = stage2_caller_copy_text(call->thread, subject->path, path);
 	if (r < 0)
 		return r;
 	if (path[0])
@@ -81,36 +52,12 @@ static long change_mode(int fd, mode_t mode)
 static long change_times(const struct brokered_call *call, int fd, uint64_t at)
 {
 	struct timespec times[2];
-	int r = at != 0 ? stage2_brokered_call_copy(call, at, times, sizeof(times)) : 0;
+	int r = at != 0 ? stage2_caller_copy(call->thread, at, times, sizeof(times)) : 0;
 
 	if (r < 0)
 		return r;
 	return syscall(SYS_utimensat, fd, "", at != 0 ? times : NULL, AT_EMPTY_PATH) < 0 ? -errno
 											 : 0;
-}
-
-static struct subject subject_of(const struct brokered_call *call)
-{
-	const uint64_t *a = call->args;
-
-	switch (call->call) {
-#ifdef SYS_chmod
-	case SYS_chmod:
-	case SYS_chown:
-		return (struct subject){ .dirfd = AT_FDCWD, .path = a[0] };
-	case SYS_lchown:
-		return (struct subject){ AT_FDCWD, a[0], AT_SYMLINK_NOFOLLOW };
-#endif
-	case SYS_fchmod:
-	case SYS_fchown:
-		return (struct subject){ .dirfd = (int)a[0] };
-	case SYS_fchmodat:
-		return (struct subject){ .dirfd = (int)a[0], .path = a[1] };
-	case SYS_fchownat:
-		return (struct subject){ (int)a[0], a[1], (int)a[4] };
-	default: /* fchmodat2, utimensat */
-		return (struct subject){ (int)a[0], a[1], (int)a[3] };
-	}
 }
 
 static long change(const struct brokered_call *call, int fd)
@@ -139,10 +86,13 @@ static long change(const struct brokered_call *call, int fd)
 
 long stage2_broker_file(const struct brokered_call *call)
 {
-	const struct subject subject = subject_of(call);
-	int fd = open_subject(call, &subject);
+	struct pathcall decoded;
 	long r = -EPERM;
+	int fd;
 
+	if (!stage2_pathcall_decode(call->call, call->args, &decoded))
+		return r;
+	fd = open_subject(call, &decoded.subject[0]);
 	if (fd < 0)
 		return fd;
 	if (stage2_grants_allow(fd, SYS_LANDLOCK_WRITE_FILE) && stage2_brokered_call_holds(call))

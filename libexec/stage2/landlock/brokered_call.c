@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/uio.h>
 
 bool stage2_brokered_call_holds(const struct brokered_call *call)
 {
@@ -22,17 +21,6 @@ bool stage2_brokered_call_holds(const struct brokered_call *call)
 static int refusal(void)
 {
 	return errno == EPERM ? -EACCES : -errno;
-}
-
-int stage2_brokered_call_copy(const struct brokered_call *call, uint64_t at, void *out, size_t len)
-{
-	struct iovec ours = { out, len };
-	struct iovec theirs = { (void *)(uintptr_t)at, len };
-	ssize_t n = process_vm_readv(call->thread, &ours, 1, &theirs, 1, 0);
-
-	if (n < 0)
-		return refusal();
-	return (size_t)n == len ? 0 : -EFAULT;
 }
 
 int stage2_brokered_call_fd(const struct brokered_call *call, int number)

@@ -28,8 +28,6 @@ struct brokered_call {
 
 /* Returns true if the call still waits, so that its pid is still the one that was examined. */
 bool stage2_brokered_call_holds(const struct brokered_call *call);
-/* Copies from the memory of the command. Returns 0 or a negative errno. */
-int stage2_brokered_call_copy(const struct brokered_call *call, uint64_t at, void *out, size_t len);
 /* Returns a duplicate of a descriptor of the command, or a negative errno. */
 int stage2_brokered_call_fd(const struct brokered_call *call, int number);
 /* Closes such a duplicate. It may be the last, so that SO_LINGER applies; the timer ends that. */

@@ -70,27 +70,10 @@ static void send_proxy_listener(const struct proxy_route *route)
  * a report. */
 static int receive_listener(int socket)
 {
-	char byte;
-	struct iovec bytes = { &byte, 1 };
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr message = { .msg_iov = &bytes,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
-	const struct cmsghdr *header;
-	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	int fd = -1;
+	int fd = stage2_report_receive_fd(socket);
 
-	if (n < 0 && errno != ECONNRESET)
+	if (fd < 0 && errno != 0 && errno != ECONNRESET)
 		stage2_fail(KODA_LAUNCH_LISTENER_RECEIVE, "", errno);
-	if (n != 1)
-		return -1;
-	header = CMSG_FIRSTHDR(&message);
-	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
 	return fd;
 }
 

@@ -18,6 +18,7 @@ struct koda_backend {
 	/* Traits. */
 	bool is_sandbox;         /* confines the command at all */
 	bool has_view;           /* the command runs in a mount namespace made from the plan */
+	bool reports;            /* init can report calls that the view refuses */
 	bool brokered_connect;   /* init performs connect() for the command */
 	bool needs_scratch;      /* the command's temporary directory is below the host's /tmp */
 	bool few_mounts;         /* takes few mounts: bubblewrap 0.8 reads at most 9000 arguments */

@@ -68,6 +68,14 @@ static bool has_action(uint32_t action)
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0U, &action) == 0;
 }
 
+const char *koda_machine_notify_obstacle(void)
+{
+	/* A process has one listener at most, and a filter around this one may have it. */
+	if (prctl(PR_GET_SECCOMP) != 0)
+		return "a system-call filter around this process";
+	return has_action(SECCOMP_RET_USER_NOTIF) ? NULL : "no seccomp user notification";
+}
+
 /* Calls with invalid arguments again. The kernel returns EINVAL before it checks permissions, so
  * any other errno comes from a filter. Containers often return ENOSYS for clone3 while later calls
  * exist. */

@@ -62,4 +62,8 @@ bool koda_machine_expects_open_views(void);
  * be NULL) says why. The caller closes the descriptor. */
 int koda_machine_open_bubblewrap(enum koda_bubblewrap *ret_found);
 
+/* Returns why a command's calls cannot be watched by seccomp user notification; NULL if they can.
+ */
+const char *koda_machine_notify_obstacle(void);
+
 #endif

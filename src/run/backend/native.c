@@ -87,6 +87,7 @@ const struct koda_backend koda_backend_native = {
 	.name = "native",
 	.is_sandbox = true,
 	.has_view = true,
+	.reports = true,
 	.has_fallback = true,
 	.judge = judge,
 	.prepare = prepare,
