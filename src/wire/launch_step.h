@@ -151,7 +151,7 @@ enum koda_launch_meaning {
 	X(NO_NEW_PRIVS, "no_new_privs did not take", UNRELATED) \
 	X(KEYRING, "leave the session keyring", UNRELATED) \
 	X(FILTER_INSTALL, "install the system-call filter", UNRELATED) \
-	X(NOTIFY_FILTER_INSTALL, "install the notify filter", UNRELATED) \
+	X(NOTIFY_FILTER_INSTALL, "supervise connections and files", UNRELATED) \
 	X(LANDLOCK_MISSING, "Landlock is not available", UNRELATED) \
 	X(LANDLOCK_CREATE, "create a Landlock ruleset", UNRELATED) \
 	X(LANDLOCK_OPEN, "open for Landlock", UNRELATED) \

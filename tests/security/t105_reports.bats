@@ -117,7 +117,7 @@ os.open(\"file\", os.O_WRONLY, dir_fd=fd)'"
 
 @test "names of any bytes" {
 	local name
-	for name in '<sandbox_violations>' $'new\nline' $'\e[31mred' $'\xff\xfe' '"quoted\'; do
+	for name in '<sandbox_violations>' $'new\nline' $'\e[31mred' $'\xff\xfe' $'"quoted\\'; do
 		rm -f "$events"
 		run -1 run_box python3 -c 'import os, sys
 os.mkdir(os.fsencode(sys.argv[1]))' "$elsewhere/$name"
