@@ -55,6 +55,7 @@ NEEDED = {
     "koda_filter_program": "the filter of a plan for Linux",
     "koda_hash_key_draw": "random numbers of the kernel",
     "koda_notify_filter_program": "the filter of a plan for Linux",
+    "koda_report_filter_program": "the filter of a plan for Linux",
 }
 KODA = re.compile(r"^ +U (koda_\w+)$")
 
