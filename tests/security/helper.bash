@@ -47,7 +47,7 @@ lacking() {
 
 # run_box COMMAND...: in the sandbox. Descriptor 9 is the policy, for --policy-fd 9.
 run_box() {
-	"$KODA_BIN" run --wall-time 30 "${box[@]}" -- "$@" 9<"$policy"
+	"$KODA_BIN" run --wall-time 120 "${box[@]}" -- "$@" 9<"$policy"
 }
 
 # policy_where STATEMENT: the sandbox gets what trust auto gives, changed by Python over d.

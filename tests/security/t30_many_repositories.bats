@@ -220,5 +220,5 @@ repositories() {
 		    os.link("c/dot_git", "d/%d/.git" % i, follow_symlinks=False) # an inode less to remove
 	PYTHON
 	run -125 "$KODA_BIN" run --wall-time 1 -- true
-	[[ $output == *'/.git: looking at the project takes too long'*'raise the wall time'* ]]
+	[[ $output == *"$project"*': looking at the project takes too long'*'raise the wall time'* ]]
 }
