@@ -30,7 +30,7 @@ static bool is_replaceable(struct fsworker_task *task, const struct stat *st)
 }
 
 /* Fails if the content of a file is not the one that is expected. */
-static bool is_expected(struct fsworker_task *task, const struct fsworker_place *place)
+static bool is_expected(struct fsworker_task *task, struct fsworker_place *place)
 {
 	unsigned char hash[KODA_SHA256_BYTES];
 	koda_auto_fd int fd = -1;

@@ -29,7 +29,7 @@ static bool fail_room(struct fsworker_task *task, int r)
 }
 
 /* Reads the file, and remembers what it was like. */
-static bool load(struct edit *edit, const struct fsworker_place *place)
+static bool load(struct edit *edit, struct fsworker_place *place)
 {
 	koda_auto_fd int fd = -1;
 	struct koda_error err;
@@ -37,8 +37,7 @@ static bool load(struct edit *edit, const struct fsworker_place *place)
 
 	if (!fsworker_open_file(edit->task, place, O_RDONLY, &fd))
 		return false;
-	if (fstat(fd, &edit->origin) < 0)
-		return fsworker_task_fail_errno(edit->task, errno);
+	edit->origin = place->st;
 	r = koda_fd_read_all(fd, &edit->content, &err);
 	if (r == KODA_E_SYS)
 		return fsworker_task_fail_errno(edit->task, err.sys_errno);

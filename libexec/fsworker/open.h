@@ -6,8 +6,9 @@
 #include "resolve.h"
 
 /* Opens an existing regular file with these flags (O_RDONLY, O_RDWR ...). Directories, FIFOs,
- * sockets, devices and files of the kernel are refused, and not opened. Fails the request. */
-bool fsworker_open_file(struct fsworker_task *task, const struct fsworker_place *place, int flags,
+ * sockets, devices and files of the kernel are refused, and not opened. place->st becomes that of
+ * the open file. Fails the request. */
+bool fsworker_open_file(struct fsworker_task *task, struct fsworker_place *place, int flags,
 			int *ret_fd);
 /* Opens an existing directory for reading. Fails the request. */
 bool fsworker_open_dir(struct fsworker_task *task, const struct fsworker_place *place, int *ret_fd);

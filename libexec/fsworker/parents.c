@@ -11,10 +11,9 @@
 /* Makes the directory that the place names, and goes into it. */
 static bool make_one(struct fsworker_task *task, struct fsworker_place *place)
 {
-	struct koda_span path = { place->path, place->len - strlen(place->rest) - 1 };
 	int next;
 
-	if (!fsworker_judge_write(task, path))
+	if (!fsworker_judge_write(task, (struct koda_span){ place->path, place->rest }))
 		return false;
 	if (mkdirat(place->dir, place->name, 0777) < 0 && errno != EEXIST)
 		return fsworker_task_fail_errno(task, errno);
@@ -30,17 +29,18 @@ static bool make_one(struct fsworker_task *task, struct fsworker_place *place)
 
 bool fsworker_parents_make(struct fsworker_task *task, struct fsworker_place *place)
 {
-	while (place->rest[0]) {
-		size_t len = strcspn(place->rest, "/");
-		size_t slash = place->rest[len] == '/';
+	while (place->rest > 0 && place->rest < place->len) {
+		const char *name = place->path + place->rest + 1;
+		size_t len = strcspn(name, "/");
 
 		if (!make_one(task, place))
 			return false;
-		memcpy(place->name, place->rest, len);
+		memcpy(place->name, name, len);
 		place->name[len] = '\0';
-		memmove(place->rest, place->rest + len + slash,
-			strlen(place->rest + len + slash) + 1);
+		place->rest += 1 + len;
 	}
+	if (place->rest == 0)
+		return true;
 	place->exists = fstatat(place->dir, place->name, &place->st, AT_SYMLINK_NOFOLLOW) == 0;
 	return place->exists || errno == ENOENT || fsworker_task_fail_errno(task, errno);
 }

@@ -43,18 +43,13 @@ static bool send_chunk(struct fsworker_task *task, int fd, struct range *range)
 	       ((size_t)n == want || range->at < range->size);
 }
 
-static void send_range(struct fsworker_task *task, int fd)
+static void send_range(struct fsworker_task *task, int fd, uint64_t size)
 {
 	const uint64_t most = task->request.n[0];
 	struct range range = { .at = task->request.n[2], .left = most ? most : UINT64_MAX };
 	unsigned char hash[KODA_SHA256_BYTES];
-	struct stat st;
 
-	if (fstat(fd, &st) < 0) {
-		(void)fsworker_task_fail_errno(task, errno);
-		return;
-	}
-	range.size = (uint64_t)st.st_size;
+	range.size = size;
 	koda_sha256_start(&range.hash);
 	while (send_chunk(task, fd, &range))
 		;
@@ -76,5 +71,5 @@ void fsworker_read(struct fsworker_task *task)
 	if (fsworker_resolve(task, task->request.text[0], FSWORKER_RESOLVE_FOLLOW, &place) &&
 	    fsworker_judge_read(task, fsworker_resolve_path(&place)) &&
 	    fsworker_open_file(task, &place, O_RDONLY, &fd))
-		send_range(task, fd);
+		send_range(task, fd, (uint64_t)place.st.st_size);
 }

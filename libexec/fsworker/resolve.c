@@ -240,21 +240,16 @@ static bool stop_at_missing(struct walk *walk, struct koda_span name)
 {
 	struct fsworker_place *place = walk->place;
 	struct koda_span more;
-	size_t len = 0;
 
 	if (!add_name(place, name))
 		return fail_too_long(walk);
+	place->rest = place->len;
 	while ((more = next_name(walk)).len > 0) {
 		if (koda_span_is(more, ".."))
 			return fail(walk, KODA_FS_STATUS_MISSING, ENOENT);
 		if (more.len > KODA_NAME_MAX || !add_name(place, more))
 			return fail_too_long(walk);
-		if (len > 0)
-			place->rest[len++] = '/';
-		memcpy(place->rest + len, more.ptr, more.len);
-		len += more.len;
 	}
-	place->rest[len] = '\0';
 	walk->done = true;
 	return true;
 }
@@ -329,7 +324,7 @@ bool fsworker_resolve(struct fsworker_task *task, struct koda_span path, unsigne
 	bool ok;
 
 	fsworker_resolve_clear(ret_place);
-	ret_place->rest[0] = '\0';
+	ret_place->rest = 0;
 	ret_place->is_linked = false;
 	memcpy(walk.pending, path.ptr, path.len);
 	walk.end = path.len;

@@ -20,8 +20,8 @@ struct fsworker_place {
 	size_t len;
 	struct stat st; /* of the name, if it exists; not followed */
 	bool exists;
-	bool is_linked;               /* a link at the last name has led here */
-	char rest[KODA_PATH_MAX + 1]; /* PARENTS: names below name that are missing, too */
+	bool is_linked; /* a link at the last name has led here */
+	size_t rest;    /* PARENTS: where names of the path begin that are missing below name */
 };
 
 #define FSWORKER_PLACE_INIT                                                                        \
