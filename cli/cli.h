@@ -41,6 +41,7 @@ int cli_cmd_policy_check(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_seatbelt(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_env(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_explain(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_report(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_doctor(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_completion(const struct cli_call *call, struct koda_error *err);
 

@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "connect", cli_cmd_connect },
 	{ "seatbelt", cli_cmd_seatbelt },
 	{ "explain", cli_cmd_explain },
+	{ "report", cli_cmd_report },
 	{ "doctor", cli_cmd_doctor },
 	{ "completion", cli_cmd_completion },
 };

@@ -32,7 +32,7 @@ KINDS = {
     "TARGET": "file", "ARG": "file", "PROGRAM": "command", "COMMAND": "none",
     "N": "none", "SECONDS": "none", "SIZE": "none", "PATTERN": "none", "HOST": "none",
     "PORT": "none", "WHERE": "none", "CLAUSE": "clause", "NAME[=VALUE]": "variable",
-    "TEXT": "none",
+    "TEXT": "none", "EVENTS": "file",
 }
 
 

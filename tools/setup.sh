@@ -32,6 +32,7 @@ table=(
 	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
 	'aarch64 | cross compiler; tools/sysroot.sh unpacks libraries of arm64 | gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 	'aarch64 | runs the unit tests of aarch64         | qemu-user'
+	'ci    | a browser that shows the page of koda-sandbox report | chromium'
 	'ci    | clients and servers of the proxy that are tried where they are | golang-go nginx openssh-server'
 )
 

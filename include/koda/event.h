@@ -96,6 +96,7 @@ struct koda_event_start {
 			    without net.mitm */
 	enum koda_source denials; /* source of denied files: KERNEL, or STDERR alone */
 	const char *denials_why;  /* with STDERR: why the kernel does not tell of them; else NULL */
+	const char *command;      /* any bytes; the line of JSON has its beginning */
 };
 
 struct koda_event_violation {

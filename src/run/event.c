@@ -10,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Bytes of a command's text that the start event has. */
+#define BEGINNING_MAX ((size_t)8192)
+
 double koda_event_now(void)
 {
 	struct timespec now;
@@ -40,6 +43,24 @@ static void put_text(struct writer *w, const char *key, const char *text)
 		put(w, "null");
 	else if (w->failed == KODA_OK)
 		w->failed = koda_escape_json_string(&w->text, koda_span_of(text));
+}
+
+/* Like put_text, and cuts a long text between two characters of UTF-8. */
+static void put_beginning(struct writer *w, const char *key, const char *text)
+{
+	koda_auto_free char *beginning = text ? strndup(text, BEGINNING_MAX) : NULL;
+	size_t len = beginning ? strlen(beginning) : 0;
+
+	if (text && !beginning) {
+		w->failed = KODA_E_NOMEM;
+		return;
+	}
+	if (beginning && text[len] != '\0') {
+		while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+			len--;
+		beginning[len] = '\0';
+	}
+	put_text(w, key, beginning);
 }
 
 static void put_number(struct writer *w, const char *key, uint64_t number)
@@ -73,6 +94,7 @@ static void put_start(struct writer *w, const struct koda_event_start *start)
 {
 	put_text(w, "backend", start->backend);
 	put_text(w, "trust", koda_trust_name(start->trust));
+	put_beginning(w, "command", start->command);
 	if (start->tls)
 		put_text(w, "tls", start->tls);
 	put_text(w, "denials", koda_event_source_names[start->denials]);

@@ -29,6 +29,7 @@ static const struct koda_json_field start_fields[] = {
 	{ "tls", koda_event_read_text, AT(data.start.tls) },
 	{ "denials", koda_event_read_source, AT(data.start.denials) },
 	{ "denials_why", koda_event_read_text, AT(data.start.denials_why) },
+	{ "command", koda_event_read_text, AT(data.start.command) },
 	{ "clauses", koda_event_read_clauses, 0 },
 	{ "limits", koda_event_read_limits, 0 },
 };

@@ -35,7 +35,8 @@ static void emit_start(struct koda_command *command, const struct koda_sandbox *
 					   .tls = koda_sandbox_tls(sandbox),
 					   .denials = command->unreported ? KODA_SOURCE_STDERR
 									  : KODA_SOURCE_KERNEL,
-					   .denials_why = command->unreported };
+					   .denials_why = command->unreported,
+					   .command = command->text };
 	koda_command_emit(command, event);
 }
 

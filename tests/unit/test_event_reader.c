@@ -68,7 +68,7 @@ static char *all_events(void)
 	const struct koda_event events[] = {
 		{ .type = KODA_EVENT_START,
 		  .data.start = { "native", KODA_TRUST_SAFE, &findings, limits, "opaque",
-				  KODA_SOURCE_STDERR } },
+				  KODA_SOURCE_STDERR, "why", "make \"x\"" } },
 		{ .type = KODA_EVENT_VIOLATION,
 		  .data.violation = { KODA_VIOLATION_FILE_WRITE, "/a\xff\n%b", "fs.deny_read /a",
 				      KODA_SOURCE_KERNEL, "rm <x>\x1b[1m", "unlinkat", "rm",
