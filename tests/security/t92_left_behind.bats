@@ -93,8 +93,7 @@ git_obeys() {
 	[[ ${#left[@]} -eq 0 && ! $said ]]
 }
 
-# A command may put any link there, and the runner follows it when the command ends.
-# bats test_tags=backend:native
+# bats test_tags=backend:view
 @test "a directory that is a link now, and one behind it" {
 	mkdir -p work/a/deep
 	leaving 'git init -q new; printf "%s\n" "$1" >new/.git/config
@@ -114,6 +113,8 @@ git_obeys() {
 	[[ ${#left[@]} -eq 0 && ! $said ]]
 }
 
+# A command may put any link there, and the runner follows it when the command ends.
+# bats test_tags=backend:native
 @test "a link to a file that is no git file" {
 	local target
 	mkfifo fifo
