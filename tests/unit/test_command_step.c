@@ -274,6 +274,61 @@ static void a_host_that_forks_may_sleep(void **state)
 	koda_sandbox_close(sandbox);
 }
 
+struct asker {
+	struct koda_told told;
+	uint64_t question;
+	unsigned int questions;
+};
+
+static void keep_question(void *ctx, const struct koda_question *question)
+{
+	struct asker *asker = ctx;
+
+	asker->question = question->id;
+	asker->questions++;
+}
+
+/* The host answers when it likes. Until then the connection waits, and the loop sleeps. */
+static void a_question_is_answered_between_steps(void **state)
+{
+	struct asker asker = { .questions = 0 };
+	const struct koda_sandbox_options options = { .size = sizeof(options),
+						      .trust = KODA_TRUST_AUTO,
+						      .root = *state,
+						      .host_env = koda_test_env,
+						      .on_event = koda_tell,
+						      .event_ctx = &asker.told,
+						      .on_question = keep_question,
+						      .question_ctx = &asker };
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_outcome outcome = { .size = sizeof(outcome) };
+	struct koda_error err = { 0 };
+	struct koda_command *command;
+	struct pollfd polled = { .events = POLLIN };
+
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	command = koda_test_start(
+		sandbox, &KODA_SHELL("exec bash -c 'exec 5<>/dev/tcp/127.0.0.1/3128 && "
+				     "printf \"GET http://host.invalid/ HTTP/1.0\\r\\n\\r\\n\" >&5 "
+				     "&& read -r -n 12 line <&5; echo \"$line\"'"));
+	polled.fd = fd_of(command);
+	while (asker.questions == 0) {
+		assert_int_equal(poll(&polled, 1, -1), 1);
+		assert_int_equal(koda_command_step(command, &outcome, &err), 0);
+	}
+	expect_quiet(command);
+	KODA_ASSERT_OK(koda_sandbox_reply(sandbox, asker.question, false, &err), err);
+	outcome = step_to_end(command);
+	assert_int_equal(outcome.end, KODA_END_EXITED);
+	KODA_ASSERT_SPAN(koda_command_output(command, 1), "HTTP/1.1 403\n");
+	koda_command_free(command);
+	assert_int_equal(asker.questions, 1);
+	/* At least the connection and the violation. */
+	assert_true(asker.told.others >= 2);
+	assert_int_equal(asker.told.exits, 1);
+	koda_sandbox_close(sandbox);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +339,7 @@ int main(void)
 		KODA_SCRATCH_TEST(a_failed_setup_is_an_end),
 		KODA_SCRATCH_TEST(kill_gives_up_what_is_not_read),
 		KODA_SCRATCH_TEST(a_host_that_forks_may_sleep),
+		KODA_SCRATCH_TEST(a_question_is_answered_between_steps),
 	};
 
 	(void)alarm(KODA_TOO_LONG_SECS);
