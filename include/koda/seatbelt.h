@@ -8,6 +8,7 @@
 
 #include <koda/error.h>
 #include <koda/project.h>
+#include <koda/violation.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,21 @@ struct koda_seatbelt_options {
 KODA_API KODA_CHECK int koda_project_seatbelt(struct koda_project *project,
 					      const struct koda_seatbelt_options *options,
 					      char **ret_text, struct koda_error *err);
+
+/* The most violations that koda_seatbelt_log_parse returns. */
+#define KODA_SEATBELT_LOG_MAX 1000
+/* A line of a log that is longer does not count. */
+#define KODA_SEATBELT_LOG_LINE_MAX ((size_t)256 * 1024)
+
+/* Finds violations in lines that "log stream --style ndjson" of macOS wrote: what the kernel's
+ * Sandbox denied. A record's call is the operation, its command_id the tag of the profile that
+ * denied it. tag NULL: of every profile of the machine; otherwise of that tag alone. Lines that say
+ * anything else do not count, nor do lines that are logged by processes. macOS does not log every
+ * denial. At most KODA_SEATBELT_LOG_MAX are returned; the list tells how many are missing. Fails:
+ * NOMEM. */
+KODA_API KODA_CHECK int koda_seatbelt_log_parse(const char *text, size_t len, const char *tag,
+						struct koda_violation_list **ret_list,
+						struct koda_error *err);
 
 #ifdef __cplusplus
 }

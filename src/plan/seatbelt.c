@@ -251,13 +251,20 @@ static int check_tmpdir(const struct koda_seatbelt *seatbelt, struct koda_error 
 	return KODA_OK;
 }
 
-static int check_tag(const char *tag, struct koda_error *err)
+bool koda_seatbelt_is_tag(struct koda_span text)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-";
 
-	if (!tag || (strspn(tag, letters) == strlen(tag) && strlen(tag) > 0 &&
-		     strlen(tag) <= KODA_SEATBELT_TAG_MAX))
+	for (size_t i = 0; i < text.len; i++)
+		if (!memchr(letters, text.ptr[i], sizeof(letters) - 1))
+			return false;
+	return text.len > 0 && text.len <= KODA_SEATBELT_TAG_MAX;
+}
+
+static int check_tag(const char *tag, struct koda_error *err)
+{
+	if (!tag || koda_seatbelt_is_tag(koda_span_of(tag)))
 		return KODA_OK;
 	return koda_fail_at(err, KODA_E_INVALID, 0, "tag",
 			    "must be letters, digits and \"-\", at most %zu",

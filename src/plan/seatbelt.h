@@ -39,6 +39,9 @@ struct koda_seatbelt {
 KODA_CHECK int koda_seatbelt_print(const struct koda_seatbelt *seatbelt, struct koda_buf *out,
 				   struct koda_error *err);
 
+/* Tells whether text can be a tag. */
+bool koda_seatbelt_is_tag(struct koda_span text);
+
 /* The two halves of koda_seatbelt_print, for a text that is printed with several tags. */
 
 /* Appends the profile, with a mark in place of the tag, whichever it is. */
