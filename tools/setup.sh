@@ -29,6 +29,7 @@ table=(
 	'lint  | shell scripts, spelling                  | shellcheck codespell'
 	'fuzz  | libFuzzer, sanitizers, readable traces   | clang libclang-rt-dev llvm'
 	'bench | proxies to compare with; squid too, where it is | nginx tinyproxy-bin'
+	'bench | searches to compare with                | ripgrep fd-find findutils'
 	'deb   | dpkg-deb, dpkg-shlibdeps                 | dpkg dpkg-dev'
 	'aarch64 | cross compiler; tools/sysroot.sh unpacks libraries of arm64 | gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 	'aarch64 | runs the unit tests of aarch64         | qemu-user'

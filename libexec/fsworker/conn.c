@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,8 @@
 /* Sent from here on; a chunk more fits behind it. */
 #define OUT_ENOUGH KODA_FS_CHUNK
 #define OUT_BYTES  (OUT_ENOUGH + 2 * KODA_FS_CHUNK)
+/* How long the worker stays awake after its last reply. */
+#define AWAKE_NS 50000U
 /* As many CANCEL frames as there is room for. */
 #define CANCELLED_MAX (IN_BYTES / sizeof(struct koda_fs_header))
 
@@ -97,6 +100,21 @@ static void make_room(struct fsworker_conn *conn, size_t len)
 	conn->at = 0;
 }
 
+/* Receives for a moment without going to sleep: a client that asks for one thing after the other
+ * sends its next request within it, and waking a processor takes longer than most requests. Others
+ * that want this processor get it. Returns false if nothing came. */
+static bool receive_soon(struct fsworker_conn *conn)
+{
+	uint64_t end = koda_clock_now() + AWAKE_NS;
+
+	do {
+		if (receive(conn, MSG_DONTWAIT) || conn->ended)
+			return true;
+		(void)sched_yield();
+	} while (koda_clock_now() < end);
+	return false;
+}
+
 /* Receives more of a frame that needs len bytes. Returns false at the deadline. */
 static bool await_more(struct fsworker_conn *conn, size_t len, uint64_t deadline_ns)
 {
@@ -107,17 +125,11 @@ static bool await_more(struct fsworker_conn *conn, size_t len, uint64_t deadline
 		conn->ended = true;
 		return true;
 	}
-	if (deadline_ns != KODA_DEADLINE_NEVER && !receive(conn, MSG_DONTWAIT) && !conn->ended) {
-		int r = poll(&fd, 1, koda_clock_left_ms(deadline_ns));
-
-		if (r == 0)
-			return koda_clock_now() < deadline_ns;
-		if (r < 0)
-			return true;
-		(void)receive(conn, MSG_DONTWAIT);
-	} else if (deadline_ns == KODA_DEADLINE_NEVER) {
-		(void)receive(conn, 0);
-	}
+	if (receive_soon(conn))
+		return true;
+	if (poll(&fd, 1, koda_clock_left_ms(deadline_ns)) == 0)
+		return koda_clock_now() < deadline_ns;
+	fsworker_conn_look(conn);
 	return true;
 }
 
