@@ -221,6 +221,13 @@ denies() { decides deny "$@"; }
 	denies signal=others process-info-pidinfo=others
 }
 
+@test "certificates are read where macOS has them, and below TMPDIR" {
+	mkdir -p "$HOME/t"
+	profile --tmpdir "$HOME/t"
+	allows file-read-data=/private/etc/ssl/cert.pem "file-read-data=$HOME/t/ca-bundle.pem"
+	denies file-write-data=/private/etc/ssl/cert.pem
+}
+
 @test "W60: TMPDIR is writable, and is not moved" {
 	mkdir -p "$HOME/t"
 	profile --tmpdir "$HOME/t"
