@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the commands share. A command returns an exit status, or a negative enum koda_code with the
- * error filled in. Only main prints errors, as one line "koda-sandbox: place: message".
+ * error filled in. main prints errors, as one line "koda-sandbox: place: message".
  */
 #ifndef KODA_CLI_CLI_H
 #define KODA_CLI_CLI_H
@@ -42,6 +42,7 @@ int cli_cmd_seatbelt(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_env(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_explain(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_report(const struct cli_call *call, struct koda_error *err);
+int cli_cmd_fs(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_doctor(const struct cli_call *call, struct koda_error *err);
 int cli_cmd_completion(const struct cli_call *call, struct koda_error *err);
 
@@ -95,6 +96,11 @@ KODA_CHECK int cli_output_print(const char *bytes, size_t len, struct koda_error
 void cli_output_warn(const char *bytes, size_t len);
 /* Appends text with the bytes that could forge a line or drive a terminal as \xNN. */
 KODA_CHECK int cli_output_escape(struct koda_buf *out, struct koda_span text);
+/* --- error_print.c --- */
+
+/* Prints an error as one line. */
+void cli_error_print(const struct koda_error *err);
+
 /* --- error.c: messages --- */
 
 /* Names the outer place of an error. The inner place moves in front of the message. */

@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "policy compose", cli_cmd_policy_compose },
 	{ "policy check", cli_cmd_policy_check },
 	{ "env", cli_cmd_env },
+	{ "fs", cli_cmd_fs },
 	{ "proxy", cli_cmd_proxy },
 	{ "connect", cli_cmd_connect },
 	{ "seatbelt", cli_cmd_seatbelt },
@@ -172,26 +173,6 @@ static int dispatch(int argc, char **argv, struct koda_error *err)
 	}
 }
 
-/* The one place that prints an error. */
-static int report(const struct koda_error *err)
-{
-	koda_auto_buf struct koda_buf line = KODA_BUF_INIT(8192);
-
-	if (koda_buf_addf(&line, CLI_PROGRAM ": ") < 0 ||
-	    cli_output_escape(&line, koda_span_of(err->field)) < 0 ||
-	    koda_buf_addf(&line, err->field[0] ? ": " : "") < 0 ||
-	    cli_output_escape(&line, koda_span_of(err->message)) < 0 ||
-	    koda_buf_addf(&line, "\n") < 0) {
-		static const char plain[] = CLI_PROGRAM ": out of memory\n";
-
-		cli_output_warn(plain, sizeof(plain) - 1);
-		return CLI_EXIT_FAILED;
-	}
-	/* If this write fails, no message is possible. */
-	cli_output_warn(line.ptr, line.len);
-	return CLI_EXIT_FAILED;
-}
-
 int main(int argc, char **argv)
 {
 	struct koda_error err = { 0 };
@@ -200,5 +181,8 @@ int main(int argc, char **argv)
 	/* write() past RLIMIT_FSIZE then fails with EFBIG. Commands get the default action. */
 	(void)sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
 	r = dispatch(argc, argv, &err);
-	return r < 0 ? report(&err) : r;
+	if (r >= 0)
+		return r;
+	cli_error_print(&err);
+	return CLI_EXIT_FAILED;
 }

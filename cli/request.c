@@ -5,22 +5,6 @@
 
 #include <unistd.h>
 
-enum {
-	OPT_BACKEND = CLI_OPT_OWN,
-	OPT_EVENTS,
-	OPT_EVENTS_FD,
-	OPT_TTY,
-	OPT_NO_TTY,
-	OPT_REPORT,
-	OPT_NO_REPORT,
-	OPT_YES,
-	OPT_EXPLAIN,
-	OPT_JSON, /* of plan only */
-	OPT_BWRAP,
-	OPT_SEATBELT,
-	OPT_SECCOMP
-};
-
 static int take_backend(struct cli_request *request, const char *name, struct koda_error *err)
 {
 	int r = request->backend_given ? koda_fail(err, KODA_E_INVALID, 0, "can be given only once")
@@ -40,14 +24,14 @@ static int take_events(struct cli_request *request, int option, const char *arg,
 
 	if (request->purpose == CLI_TO_LIST)
 		return KODA_OK;
-	if (option != OPT_EVENTS)
+	if (option != CLI_REQUEST_EVENTS)
 		return cli_events_open_fd(&request->events, arg, err);
 	r = cli_events_open_file(&request->events, arg, err);
 	/* The file may lie in the project, where the command could change it. */
 	return r < 0 ? r : koda_strv_add(&request->policy.deny_write, arg, err);
 }
 
-static int take_option(const struct cli_call *call, void *ctx, int option, struct koda_error *err)
+int cli_request_take(const struct cli_call *call, void *ctx, int option, struct koda_error *err)
 {
 	struct cli_request *request = ctx;
 	int r;
@@ -61,37 +45,37 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 	case '0':
 		request->null = true;
 		return KODA_OK;
-	case OPT_YES:
+	case CLI_REQUEST_YES:
 		request->yes = true;
 		return KODA_OK;
-	case OPT_EXPLAIN:
+	case CLI_REQUEST_EXPLAIN:
 		request->explain = true;
 		return KODA_OK;
-	case OPT_TTY:
+	case CLI_REQUEST_TTY:
 		request->tty = true;
 		return KODA_OK;
-	case OPT_NO_TTY:
+	case CLI_REQUEST_NO_TTY:
 		request->no_tty = true;
 		return KODA_OK;
-	case OPT_REPORT:
+	case CLI_REQUEST_REPORT:
 		request->report = true;
 		return KODA_OK;
-	case OPT_NO_REPORT:
+	case CLI_REQUEST_NO_REPORT:
 		request->no_report = true;
 		return KODA_OK;
-	case OPT_JSON:
+	case CLI_REQUEST_JSON:
 		request->json = true;
 		return KODA_OK;
-	case OPT_BWRAP:
+	case CLI_REQUEST_BWRAP:
 		request->bwrap = true;
 		return KODA_OK;
-	case OPT_SEATBELT:
+	case CLI_REQUEST_SEATBELT:
 		request->seatbelt = true;
 		return KODA_OK;
-	case OPT_SECCOMP:
+	case CLI_REQUEST_SECCOMP:
 		request->seccomp = true;
 		return KODA_OK;
-	case OPT_BACKEND:
+	case CLI_REQUEST_BACKEND:
 		return take_backend(request, optarg, err);
 	case CLI_OPT_ACCEPT:
 	case CLI_OPT_NO_SANDBOX:
@@ -101,8 +85,8 @@ static int take_option(const struct cli_call *call, void *ctx, int option, struc
 	case CLI_OPT_ENV:
 	case CLI_OPT_ENV_SECRET:
 		return cli_variables_take(&request->variables, call, option, optarg, err);
-	case OPT_EVENTS:
-	case OPT_EVENTS_FD:
+	case CLI_REQUEST_EVENTS:
+	case CLI_REQUEST_EVENTS_FD:
 		return take_events(request, option, optarg, err);
 	case CLI_OPT_POLICY:
 		/* T-96: nor may the command change the policy file, by any name. */
@@ -179,32 +163,15 @@ static int check_operands(const struct cli_call *call, const struct cli_request 
 	return cli_args_need_command(call, request->shell, err);
 }
 
-/* clang-format off */
-#define COMMON_OPTIONS                                                                             \
-	CLI_POLICY_OPTIONS,                                                                         \
-	CLI_WAIVER_OPTIONS,                                                                          \
-	CLI_VARIABLE_OPTIONS,                                                                       \
-	{ "backend", required_argument, NULL, OPT_BACKEND },                                       \
-	{ "events", required_argument, NULL, OPT_EVENTS },                                         \
-	{ "events-fd", required_argument, NULL, OPT_EVENTS_FD },                                   \
-	{ "tty", no_argument, NULL, OPT_TTY },                                                     \
-	{ "no-tty", no_argument, NULL, OPT_NO_TTY },                                               \
-	{ "report", no_argument, NULL, OPT_REPORT },                                               \
-	{ "no-report", no_argument, NULL, OPT_NO_REPORT },                                         \
-	{ "yes", no_argument, NULL, OPT_YES },                                                     \
-	{ "explain", no_argument, NULL, OPT_EXPLAIN },                                             \
-	{ "opaque", required_argument, NULL, CLI_OPT_OPAQUE },                                     \
-	CLI_HELP_OPTION
-/* clang-format on */
-
-static const struct option run_options[] = { COMMON_OPTIONS, { 0 } };
-static const struct option plan_options[] = { COMMON_OPTIONS,
-					      { "json", no_argument, NULL, OPT_JSON },
-					      { "bwrap", no_argument, NULL, OPT_BWRAP },
-					      { "seatbelt", no_argument, NULL, OPT_SEATBELT },
-					      { "seccomp", no_argument, NULL, OPT_SECCOMP },
+static const struct option run_options[] = { CLI_REQUEST_OPTIONS, { 0 } };
+static const struct option plan_options[] = { CLI_REQUEST_OPTIONS,
+					      { "json", no_argument, NULL, CLI_REQUEST_JSON },
+					      { "bwrap", no_argument, NULL, CLI_REQUEST_BWRAP },
+					      { "seatbelt", no_argument, NULL,
+						CLI_REQUEST_SEATBELT },
+					      { "seccomp", no_argument, NULL, CLI_REQUEST_SECCOMP },
 					      { 0 } };
-static const struct option env_options[] = { COMMON_OPTIONS,
+static const struct option env_options[] = { CLI_REQUEST_OPTIONS,
 					     { "null", no_argument, NULL, '0' },
 					     { 0 } };
 static const struct cli_syntax syntaxes[] = {
@@ -217,7 +184,7 @@ static const struct cli_syntax syntaxes[] = {
 int cli_request_read(const struct cli_call *call, struct cli_request *request,
 		     struct koda_error *err)
 {
-	int r = cli_args_read(call, &syntaxes[request->purpose], take_option, request, err);
+	int r = cli_args_read(call, &syntaxes[request->purpose], cli_request_take, request, err);
 
 	if (r <= 0)
 		return r;

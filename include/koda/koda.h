@@ -12,6 +12,7 @@
 #include <koda/event.h>
 #include <koda/event_reader.h>
 #include <koda/explain.h>
+#include <koda/fs.h>
 #include <koda/hint.h>
 #include <koda/host.h>
 #include <koda/limit.h>

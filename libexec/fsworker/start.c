@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "lock.h"
 #include "policy/pathindex_blob.h"
 #include "search/search.h"
 
@@ -15,6 +16,18 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+	__has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
 
 static int fail(struct koda_error *err, const char *what)
 {
@@ -113,5 +126,6 @@ int fsworker_start(struct fsworker *worker, char *const *environment, struct kod
 	worker->has_proc = finds_own_fds();
 	if (fsworker_search_init() < 0 || fsworker_conn_init(&worker->conn, KODA_FS_SOCKET_FD) < 0)
 		return koda_fail_nomem(err);
-	return KODA_OK;
+	/* At the end a sanitizer looks for leaks from a process of its own. */
+	return SANITIZED ? KODA_OK : fsworker_lock(err);
 }

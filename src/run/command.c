@@ -88,6 +88,8 @@ static void note_limits(struct koda_command *command, const struct koda_sandbox 
 	limits[KODA_LIMIT_PROCESSES] = table.max_processes;
 	limits[KODA_LIMIT_FILE_SIZE] = table.max_file_bytes;
 	limits[KODA_LIMIT_REPOSITORIES] = koda_git_close_limit(&sandbox->site);
+	if (sandbox->helper)
+		limits[KODA_LIMIT_WALL_TIME] = UINT64_MAX;
 	narrow(&limits[KODA_LIMIT_WALL_TIME], options->wall_time_secs);
 	narrow(&limits[KODA_LIMIT_MEMORY], options->max_memory_bytes);
 	narrow(&limits[KODA_LIMIT_OUTPUT], options->max_output_bytes);

@@ -40,7 +40,8 @@ struct koda_sandbox {
 	koda_clauses accepted;           /* clauses that need not be enforced */
 	struct koda_net_rules net;       /* used if koda_sandbox_has_network() */
 	struct koda_launcher prestarted; /* waits for the next plan; no backend: none */
-	koda_event_fn *on_event;         /* may be NULL */
+	const char *helper; /* the program of koda_sandbox_start_helper while that runs, or NULL */
+	koda_event_fn *on_event; /* may be NULL */
 	void *event_ctx;
 	koda_question_fn *on_question; /* may be NULL */
 	void *question_ctx;
@@ -59,6 +60,13 @@ KODA_CHECK int koda_sandbox_admit(const struct koda_sandbox *sandbox, const stru
 KODA_CHECK int koda_sandbox_make_plan(struct koda_sandbox *sandbox,
 				      const struct koda_command_options *options,
 				      struct koda_plan *plan, struct koda_error *err);
+
+/* Starts a program of koda-sandbox like a command. program is what is executed, and argv[0] only
+ * its name. It has no wall time, and no environment but options->env. Fails: as koda_sandbox_start.
+ */
+KODA_CHECK int koda_sandbox_start_helper(struct koda_sandbox *sandbox, const char *program,
+					 const struct koda_command_options *options,
+					 struct koda_command **ret_command, struct koda_error *err);
 
 /* Tells whether commands get a listener that the egress proxy serves. */
 static inline bool koda_sandbox_has_network(const struct koda_sandbox *sandbox)

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 /* Lists the program, then its argv. */
-static int command_line(const struct koda_command_options *options, struct koda_strv *line,
+static int command_line(const struct koda_sandbox *sandbox,
+			const struct koda_command_options *options, struct koda_strv *line,
 			struct koda_error *err)
 {
 	int r = KODA_OK;
@@ -35,9 +36,25 @@ static int command_line(const struct koda_command_options *options, struct koda_
 	}
 	if (!options->argv || !options->argv[0])
 		return koda_fail(err, KODA_E_INVALID, 0, "no command");
-	r = koda_strv_add(line, options->argv[0], err);
+	r = koda_strv_add(line, sandbox->helper ? sandbox->helper : options->argv[0], err);
 	for (const char *const *arg = options->argv; *arg && r == KODA_OK; arg++)
 		r = koda_strv_add(line, *arg, err);
+	return r;
+}
+
+/* Builds the environment of a command; a helper has only what it is given. */
+static int make_env(const struct koda_sandbox *sandbox, const struct koda_env_request *request,
+		    struct koda_strv *env, struct koda_error *err)
+{
+	char **built = NULL;
+	const char *const *list = request->add;
+	int r = sandbox->helper ? KODA_OK : koda_env_build(request, &built, err);
+
+	if (built)
+		list = (const char *const *)built;
+	for (; r == KODA_OK && list && *list; list++)
+		r = koda_strv_add(env, *list, err);
+	koda_env_free(built);
 	return r;
 }
 
@@ -65,8 +82,9 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 	};
 	struct koda_terminal_state terminal;
 	struct koda_passed_fds passed = { .count = 0 };
-	char **env = NULL;
-	int r = command_line(options, &line, err);
+	static const char *const no_env;
+	koda_auto_strv struct koda_strv env = KODA_STRV_INIT;
+	int r = command_line(sandbox, options, &line, err);
 
 	if (r == KODA_OK)
 		r = koda_passed_fds_offer_numbers(options, &passed, err);
@@ -83,7 +101,7 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 		r = koda_scratch_name(&scratch, err);
 	env_request.scratch = scratch;
 	if (r == KODA_OK)
-		r = koda_env_build(&env_request, &env, err);
+		r = make_env(sandbox, &env_request, &env, err);
 	if (r == KODA_OK && env_request.network && env_request.ca_bundle)
 		r = koda_ca_bundle_make(sandbox->policy, &trusted, err);
 	if (r == KODA_OK) {
@@ -108,13 +126,12 @@ int koda_sandbox_make_plan(struct koda_sandbox *sandbox, const struct koda_comma
 			.report = !koda_reports_obstacle(sandbox, options),
 			.cwd = env_request.cwd,
 			.argv = (const char *const *)line.items,
-			.env = (const char *const *)env,
+			.env = env.items ? (const char *const *)env.items : &no_env,
 			.passed_fds = &passed,
 		};
 
 		r = koda_plan_make(plan, &request, err);
 	}
-	koda_env_free(env);
 	return r;
 }
 

@@ -119,8 +119,9 @@ static int take_and_start(struct koda_sandbox *sandbox, struct koda_command_opti
 	return r;
 }
 
-int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
-		       struct koda_command **ret_command, struct koda_error *err)
+int koda_sandbox_start_helper(struct koda_sandbox *sandbox, const char *program,
+			      const struct koda_command_options *options,
+			      struct koda_command **ret_command, struct koda_error *err)
 {
 	struct koda_command_options known;
 	struct koda_error why = { .code = KODA_OK };
@@ -136,7 +137,9 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 		make_id(id);
 		known.id = id;
 	}
+	sandbox->helper = program;
 	r = take_and_start(sandbox, &known, ret_command, &why);
+	sandbox->helper = NULL;
 	if (r < 0) {
 		emit_refused(sandbox, &known, &why);
 		if (err)
@@ -145,4 +148,10 @@ int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_o
 	(void)koda_in_use_end(&sandbox->in_use); /* koda_sandbox_close counts references */
 	koda_sandbox_close(sandbox);
 	return r;
+}
+
+int koda_sandbox_start(struct koda_sandbox *sandbox, const struct koda_command_options *options,
+		       struct koda_command **ret_command, struct koda_error *err)
+{
+	return koda_sandbox_start_helper(sandbox, NULL, options, ret_command, err);
 }

@@ -218,3 +218,14 @@ int koda_survey_for_plan(struct koda_sandbox *sandbox, struct koda_error *err)
 	sandbox->surveyed = true;
 	return stale ? survey_again(sandbox, err) : KODA_OK;
 }
+
+int koda_survey_ahead(struct koda_sandbox *sandbox, struct koda_error *err)
+{
+	int r = koda_survey_for_plan(sandbox, err);
+
+	if (r < 0)
+		return r;
+	sandbox->surveyed = false;
+	sandbox->surveyed_ns = koda_clock_now();
+	return KODA_OK;
+}

@@ -14,6 +14,9 @@ KODA_CHECK int koda_survey(struct koda_sandbox *sandbox, struct koda_error *err)
 /* Surveys again, with a new site, unless no plan was made since the last survey. On failure the
  * sandbox is unchanged. */
 KODA_CHECK int koda_survey_for_plan(struct koda_sandbox *sandbox, struct koda_error *err);
+/* Like koda_survey_for_plan, ahead of it: the next plan is made from this survey if it comes soon.
+ */
+KODA_CHECK int koda_survey_ahead(struct koda_sandbox *sandbox, struct koda_error *err);
 
 /* The part of the survey that finds protected paths, in repositories below the root too: fills in
  * the rest of a site, but for sockets. It takes at most wall_ns. Fails: SYS, LIMIT, NOMEM. */

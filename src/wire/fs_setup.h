@@ -9,14 +9,13 @@
 
 #include "base/buf.h"
 
+#include <koda/fs.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define KODA_FS_SETUP_MAGIC   0x6b6f7375U
 #define KODA_FS_SETUP_VERSION 1U
 #define KODA_FS_SETUP_MAX     ((size_t)512 << 20)
-
-#define KODA_FS_ROOTS_MAX ((size_t)16)
 
 /* Symbolic links followed for one path. */
 #define KODA_FS_LINKS_MIN 8

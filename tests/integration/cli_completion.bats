@@ -43,14 +43,14 @@ offers() {
 }
 
 @test "bash completes commands" {
-	offers 'completion connect doctor env explain help plan policy proxy report run seatbelt shell' koda-sandbox ''
+	offers 'completion connect doctor env explain fs help plan policy proxy report run seatbelt shell' koda-sandbox ''
 	offers 'env explain' koda-sandbox e
 	offers 'check compose show' koda-sandbox policy ''
 	offers 'check' koda-sandbox policy ch
 }
 
 @test "bash completes the words after help" {
-	offers 'completion connect doctor env explain plan policy proxy report run seatbelt shell' koda-sandbox help ''
+	offers 'completion connect doctor env explain fs plan policy proxy report run seatbelt shell' koda-sandbox help ''
 	offers 'plan policy proxy' koda-sandbox help p
 	offers 'check compose show' koda-sandbox help policy ''
 	[[ -z $(complete_words koda-sandbox help run '') ]]
