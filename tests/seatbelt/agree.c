@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * T-119. Writes profiles of random policies, with questions and what the verdict functions answer
- *to them, for evaluate.scm agree. Names have bytes that a careless writer would trip over.
+ * to them, for evaluate.scm agree. Names have bytes that a careless writer would trip over.
  *
  *	agree SEED POLICIES [lie]
  *
  * With "lie" one answer of the last policy is turned round, so that the comparison must fail.
  */
+#include "base/path.h"
 #include "plan/path_order.h"
 #include "plan/seatbelt.h"
 #include "policy/policy.h"
@@ -19,8 +20,10 @@
 #define ROOT        "/w/p(1)"
 #define QUESTIONS   20
 #define SUBJECT_MAX 1024
+#define TMPDIR      "/t\"/d" /* no rule of a policy is about it */
 
 static uint64_t state;
+static bool has_tmpdir; /* the last profile */
 
 static unsigned int below(unsigned int n)
 {
@@ -105,9 +108,10 @@ static struct koda_rules *random_rules(const struct koda_policy *policy)
 /* Writing, as this backend holds it: a cache has no copy. */
 static bool is_written(const struct koda_rules *rules, struct koda_span path)
 {
+	bool in_tmpdir = has_tmpdir && koda_path_covers(koda_span_of(TMPDIR), path);
 	struct koda_verdict v = koda_rules_write(rules, path.ptr, path.len);
 
-	return v.answer == KODA_ALLOW && v.reason != KODA_REASON_CACHE;
+	return in_tmpdir || (v.answer == KODA_ALLOW && v.reason != KODA_REASON_CACHE);
 }
 
 /* Creating, renaming or removing. Says of a cache inside path what koda_rules_replace cannot. */
@@ -115,6 +119,8 @@ static bool is_replaced(const struct koda_rules *rules, struct koda_span path)
 {
 	const struct koda_strlist *marked = koda_rules_marked(rules);
 
+	if (has_tmpdir && koda_path_covers(koda_span_of(TMPDIR), path))
+		return path.len > strlen(TMPDIR);
 	if (koda_rules_replace(rules, path.ptr, path.len).answer != KODA_ALLOW ||
 	    !is_written(rules, path) || !is_written(rules, koda_plan_path_parent(path)))
 		return false;
@@ -147,14 +153,19 @@ static void ask_all(const struct koda_rules *rules, struct koda_span path, bool 
 	ask("file-write-create", path, is_replaced(rules, path));
 }
 
-/* A path that a rule names, one below it, its parent, or a neighbour whose name is longer; or any.
- */
+/* A path that a rule names, one below it, its parent, or a neighbour whose name is longer; one of
+ * the temporary directory; or any. */
 static size_t random_subject(const struct koda_rules *rules, char *out)
 {
 	const struct koda_strlist *marked = koda_rules_marked(rules);
 	struct koda_span path;
 	const char *more = "";
 
+	if (below(8) == 0)
+		return (size_t)snprintf(out, SUBJECT_MAX, "%s%s%s", below(4) ? TMPDIR : "/t\"",
+					below(3) ? "/" : "x", names[below(KODA_ARRAY_LEN(names))]);
+	if (below(16) == 0)
+		return (size_t)snprintf(out, SUBJECT_MAX, "%s", below(2) ? TMPDIR : "/t\"");
 	if (below(2) == 0)
 		return random_path(out, SUBJECT_MAX);
 	path = koda_strlist_get(marked, below((unsigned int)marked->count));
@@ -176,9 +187,13 @@ static void one(bool lie)
 	struct koda_policy *policy = random_policy();
 	struct koda_rules *rules = random_rules(policy);
 	koda_auto_buf struct koda_buf text = KODA_BUF_INIT(KODA_SEATBELT_MAX);
-	const struct koda_seatbelt seatbelt = { .rules = rules, .policy = policy };
+	const struct koda_seatbelt seatbelt = { .rules = rules,
+						.policy = policy,
+						.tmpdir = below(2) ? TMPDIR : NULL,
+						.tag = below(2) ? "koda-1" : NULL };
 	struct koda_error err = { 0 };
 
+	has_tmpdir = seatbelt.tmpdir != NULL;
 	must(koda_seatbelt_print(&seatbelt, &text, &err), &err);
 	(void)printf("profile %zu\n", text.len);
 	(void)fwrite(text.ptr, 1, text.len, stdout);
