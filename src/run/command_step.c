@@ -263,6 +263,17 @@ static void act_running(struct koda_command *command, bool has_report, bool late
 	}
 }
 
+/* Tells whether the next report is one from before the command runs. */
+static bool is_of_start(const struct koda_command *command)
+{
+	uint32_t kind = 0;
+
+	return recv(command->launcher.channels.status[0], &kind, sizeof(kind),
+		    MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(kind) &&
+	       (kind == KODA_REPORT_TERMINAL || kind == KODA_REPORT_LISTENER ||
+		kind == KODA_REPORT_READY);
+}
+
 /* Reaps the guardian if it has ended, or kills it if it is late. */
 static void act_ending(struct koda_command *command, bool late)
 {
@@ -306,6 +317,13 @@ void koda_command_step_act(struct koda_command *command, const struct koda_comma
 
 	if (phase == KODA_PHASE_RUNS && n >= 0)
 		has_report = koda_reports_drain(command);
+	/* Reports of denials come behind it, and have to be taken before the command's messages
+	 * about them are carried. */
+	if (has_report && is_of_start(command)) {
+		act_running(command, true, late);
+		settle(command);
+		return;
+	}
 	if (n > 0)
 		carry(command, wants);
 	if (n > 0 && wants->of_kill < wants->of_listener && wants->polled[wants->of_kill].revents) {
