@@ -103,6 +103,8 @@ int fsworker_listing_add(struct fsworker_listing *listing, int dir)
 			at += head.len;
 		}
 	}
+	if (listing->count == first)
+		return KODA_OK;
 	qsort_r(listing->entries + first, listing->count - first, sizeof(*listing->entries),
 		by_name, listing->names.ptr);
 	return KODA_OK;
