@@ -7,7 +7,6 @@
 #include "run/fs/fs.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 static struct koda_fs *open_fs(struct koda_sandbox *sandbox, const char *const *env)
 {
@@ -211,6 +210,79 @@ static void denials_are_violations(void **state)
 	koda_sandbox_close(sandbox);
 }
 
+/* Attempts, each with a twin that shows the act allowed, or what the kernel says of the process. */
+static const char attempts[] =
+	"echo new >inside && cat inside; "
+	"echo new >/var/tmp/../lib/koda-outside && echo wrote outside; "
+	"cat open; cat hidden; ls -d hidden/.; echo new >kept; cat kept; rm kept; "
+	"echo new >.git/hooks/x && echo wrote a hook; "
+	"cat /proc/net/dev | wc -l; "
+	"mount -t tmpfs none /mnt && echo mounted; "
+	"unshare -U true && echo user namespace; "
+	"kill -0 $1 && echo saw a process of the host; "
+	"grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp)' /proc/self/status; "
+	"ls /proc/self/ns/net >/dev/null && echo looked; ulimit -c; ulimit -n; umask; id -u";
+
+static struct koda_sandbox *open_with_rules(const char *root)
+{
+	struct koda_sandbox_options options = { .size = sizeof(options),
+						.trust = KODA_TRUST_AUTO,
+						.root = root,
+						.host_env = koda_test_env };
+	struct koda_policy *policy = NULL;
+	struct koda_sandbox *sandbox = NULL;
+	struct koda_error err = { 0 };
+	char path[PATH_MAX];
+
+	KODA_ASSERT_OK(koda_policy_for_trust(KODA_TRUST_AUTO, root, &policy, &err), err);
+	(void)snprintf(path, sizeof(path), "%s/hidden", root);
+	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENY_READ, path, strlen(path), &err), err);
+	(void)snprintf(path, sizeof(path), "%s/kept", root);
+	KODA_ASSERT_OK(koda_policy_add(policy, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, path,
+				       strlen(path), &err),
+		       err);
+	options.policy = policy;
+	KODA_ASSERT_OK(koda_sandbox_open(&options, &sandbox, &err), err);
+	koda_policy_free(policy);
+	return sandbox;
+}
+
+/* T-106. A program of an attacker's choice in the worker's place. */
+static void taken_over_it_can_do_what_a_command_can(void **state)
+{
+	const char *dir = *state;
+	struct koda_error err = { 0 };
+	const struct koda_fs_reply *reply;
+	struct koda_fs_request request;
+	struct koda_sandbox *sandbox;
+	struct koda_command *command;
+	struct koda_span by_command;
+	struct koda_fs *fs;
+	char text[4096];
+
+	(void)koda_make_file(dir, "open", "open\n");
+	(void)koda_make_file(dir, "hidden", "secret\n");
+	(void)koda_make_file(dir, "kept", "kept\n");
+	(void)snprintf(text, sizeof(text), "sh { set -- %d; %s; } 2>&1", (int)getpid(), attempts);
+	sandbox = open_with_rules(dir);
+	command = koda_test_run(sandbox, &KODA_SHELL(text + 3, .no_report = true), 0);
+	by_command = koda_command_output(command, 1);
+	assert_non_null(strstr(by_command.ptr, "new\n"));
+	assert_non_null(strstr(by_command.ptr, "open\n"));
+	assert_non_null(strstr(by_command.ptr, "kept\n"));
+	assert_null(strstr(by_command.ptr, "secret"));
+	assert_null(strstr(by_command.ptr, "wrote"));
+	assert_null(strstr(by_command.ptr, "mounted"));
+	fs = open_fs(sandbox, koda_test_env);
+	request = reading(text);
+	KODA_ASSERT_OK(koda_fs_call(fs, &request, &reply, &err), err);
+	KODA_ASSERT_SPAN(reply->content, by_command.ptr);
+	expect_content(fs, "fds", "0 1 2 3 4 5 ");
+	koda_fs_close(fs);
+	koda_command_free(command);
+	koda_sandbox_close(sandbox);
+}
+
 static void wrong_requests_are_not_sent(void **state)
 {
 	struct koda_sandbox *sandbox = koda_test_open(*state, NULL, NULL);
@@ -241,6 +313,7 @@ int main(void)
 		KODA_SCRATCH_TEST(many_requests_are_on_their_way),
 		KODA_SCRATCH_TEST(requests_end_also_without_a_reply),
 		KODA_SCRATCH_TEST(denials_are_violations),
+		KODA_SCRATCH_TEST(taken_over_it_can_do_what_a_command_can),
 		KODA_SCRATCH_TEST(wrong_requests_are_not_sent),
 	};
 
