@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process that locks itself down and becomes the command. Until execve it shares init's memory
- * (CLONE_VM), on a stack of its own, and init waits (CLONE_VFORK): nothing is copied.
+ * (CLONE_VM), on a stack of its own, and init waits (CLONE_VFORK): nothing is copied. With reports
+ * init must not wait that long, and the process has a copy.
  */
 #include "command/command.h"
 
@@ -212,13 +213,15 @@ int stage2_command_hold(pid_t command)
 pid_t stage2_command_start(const struct plan *plan, int *ret_pidfd)
 {
 	static char stack[STACK_SIZE] __attribute__((aligned(16)));
+	bool reports = stage2_reporter_start(plan);
 	/* CLONE_PIDFD and not pidfd_open(): that could fail when the program runs already. */
-	pid_t pid =
-		clone(become, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-		      (void *)(uintptr_t)plan, ret_pidfd);
+	const int flags = CLONE_PIDFD | SIGCHLD | (reports ? 0 : CLONE_VM | CLONE_VFORK);
+	pid_t pid = clone(become, stack + sizeof(stack), flags, (void *)(uintptr_t)plan, ret_pidfd);
 
 	if (pid < 0)
 		stage2_fail(KODA_LAUNCH_COMMAND_START, "", errno);
+	if (reports && !stage2_reporter_receive())
+		stage2_fail_silently();
 	/* The process had init's memory until then. If it failed, its exit status must not pass for
 	 * the command's. */
 	if (*stage2_fail_flag)

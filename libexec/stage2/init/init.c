@@ -80,14 +80,18 @@ static _Noreturn void serve(pid_t command, int command_pidfd, int signals, int g
 {
 	struct pollfd polled[] = { { .fd = signals, .events = POLLIN },
 				   { .fd = guardian_fd, .events = POLLIN },
-				   { .fd = command_pidfd, .events = POLLIN } };
+				   { .fd = command_pidfd, .events = POLLIN },
+				   { .events = POLLIN } };
 
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (poll(polled, 3, stage2_watch_ms()) < 0 && errno != EINTR)
+		polled[3].fd = stage2_reporter_fd();
+		if (poll(polled, 4, stage2_watch_ms()) < 0 && errno != EINTR)
 			_exit(1);
 		stage2_watch_look();
+		if (polled[3].revents)
+			stage2_reporter_step();
 		if (polled[1].revents)
 			obey(command, guardian_fd);
 		if (polled[2].revents)
@@ -151,7 +155,6 @@ _Noreturn void stage2_init_run(const struct plan *plan, int listener, uid_t user
 	if (signals < 0)
 		stage2_fail(KODA_LAUNCH_WATCH_SIGNALS, "", errno);
 	stage2_passed_fds_take(plan);
-	stage2_reporter_start(plan);
 	command = stage2_command_start(plan, &command_pidfd);
 	stage2_passed_fds_drop();
 	/* Connections have been waiting at the listener. Sending it takes time, so the command was

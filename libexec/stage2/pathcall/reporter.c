@@ -4,8 +4,8 @@
  * that the kernel decides; what the view refuses is reported to the runner before that, so that no
  * report comes behind the exit. The runner asks the rules which of them refuses it.
  *
- * If this thread ends, init ends with it, and the kernel ends everything else in the pid namespace.
- * A thread of init is no process of its own that the command could send signals to.
+ * Init holds the listener itself. It is pid 1, which the command can neither signal nor change; it
+ * could do that to a further process or thread. If init ends, the kernel ends everything inside.
  *
  * A call in a directory that was found writable costs two system calls more, unless its name is a
  * mount point or a link. Denials of one name are reported once.
@@ -21,8 +21,6 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -37,7 +35,8 @@
 
 /* More than the structures of any kernel. */
 #define MESSAGE_MAX 512
-#define STACK_BYTES ((size_t)256 << 10)
+/* Calls that are taken at a time, so that init reads signals in between. */
+#define BATCH 32
 /* Directories that are remembered, and the longest of their paths. */
 #define DIRS      64
 #define DIR_BYTES 512
@@ -46,9 +45,9 @@
 /* Half of it stays empty. A power of two. */
 #define DENIALS_SLOTS 2048U
 
-static int channel[2] = { -1, -1 }; /* for the listener: the thread's end, the command's */
+static int channel[2] = { -1, -1 }; /* for the listener: init's end, the command's */
 static int listener = -1;
-static atomic_uint untold;
+static unsigned int untold;
 
 /* Directories on writable mounts, by the text that callers use. The view never changes. */
 static struct {
@@ -161,10 +160,13 @@ static bool follows(const struct pathcall *call, const struct pathcall_subject *
 static bool is_plain(const char *dir, const char *name, bool follow)
 {
 	char path[DIR_BYTES + PATHCALL_PATH_BYTES];
+	size_t len = strlen(dir);
 	struct place place;
 	int r;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	memcpy(path, dir, len);
+	path[len] = '/';
+	memcpy(path + len + 1, name, strlen(name) + 1);
 	r = stage2_place_look(AT_FDCWD, path, &place);
 	return r == -ENOENT ||
 	       (r == 0 && !place.mount_root && !(follow && (place.mode & S_IFMT) == S_IFLNK));
@@ -197,7 +199,7 @@ static bool is_news(enum koda_denied act, const char *path, size_t len)
 	if (told[slot] == hash)
 		return false;
 	if (told_count == DENIALS_MAX) {
-		atomic_fetch_add(&untold, 1);
+		untold++;
 		return false;
 	}
 	told[slot] = hash;
@@ -228,16 +230,17 @@ static void report(const struct trapped *trapped, const struct place *place, enu
 					     .closed = place->closed,
 					     .path_len = (uint32_t)strlen(place->path) };
 
+	size_t len;
+
 	_Static_assert(sizeof(record.path) >= PATHCALL_PLACE_BYTES, "every path fits");
 	if (!has_this_view(trapped->thread) || !is_news(act, place->path, record.path_len))
 		return;
 	(void)snprintf(record.call, sizeof(record.call), "%s", trapped->call.name);
 	read_process_name(trapped->thread, record.process);
 	memcpy(record.path, place->path, record.path_len);
-	record.dropped = atomic_exchange(&untold, 0);
-	if (!stage2_report_send_record(&record,
-				       offsetof(struct koda_report_denied, path) + record.path_len))
-		atomic_fetch_add(&untold, record.dropped + 1);
+	record.dropped = untold;
+	len = offsetof(struct koda_report_denied, path) + record.path_len;
+	untold = stage2_report_send_record(&record, len) ? 0 : untold + 1;
 }
 
 static void examine(struct trapped *trapped, size_t i)
@@ -270,9 +273,10 @@ static void examine(struct trapped *trapped, size_t i)
 
 static void take(const struct seccomp_notif *notif)
 {
-	struct trapped trapped = { .thread = (pid_t)notif->pid };
+	struct trapped trapped; /* its text is large, and written when it is needed */
 	uint64_t args[6];
 
+	trapped.thread = (pid_t)notif->pid;
 	memcpy(args, notif->data.args, sizeof(args));
 	if (!stage2_pathcall_decode(notif->data.nr, args, &trapped.call))
 		return;
@@ -294,37 +298,41 @@ static void let_go_on(uint64_t id)
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &message.resp);
 }
 
-/* Returns false once no process is left that could call. */
-static bool serve_one(void)
+/* Returns true if a call waits. When the last process with the filter has ended, poll returns
+ * POLLHUP for ever; the listener is closed then. */
+static bool is_waiting(void)
 {
-	union {
-		struct seccomp_notif notif;
-		char room[MESSAGE_MAX];
-	} message;
 	struct pollfd polled = { .fd = listener, .events = POLLIN };
 
-	memset(&message, 0, sizeof(message));
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &message.notif) == 0) {
-		take(&message.notif);
-		let_go_on(message.notif.id);
-		return true;
+	if (listener < 0 || poll(&polled, 1, 0) <= 0)
+		return false;
+	if ((polled.revents & POLLHUP) && !(polled.revents & POLLIN)) {
+		(void)close(listener);
+		listener = -1;
 	}
-	/* The process may have ended in between (ENOENT). */
-	return poll(&polled, 1, 0) >= 0 && !(polled.revents & POLLHUP);
+	return polled.revents & POLLIN;
 }
 
-static void *serve(void *context)
+void stage2_reporter_step(void)
 {
-	(void)context;
-	listener = stage2_report_receive_fd(channel[0]);
-	(void)close(channel[0]);
-	if (listener < 0)
-		return NULL;
-	/* Kernels before 6.6 lack it, and calls wait longer. */
-	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
-	while (serve_one())
-		;
-	return NULL;
+	for (int i = 0; i < BATCH && is_waiting(); i++) {
+		union {
+			struct seccomp_notif notif;
+			char room[MESSAGE_MAX];
+		} message;
+
+		memset(&message, 0, sizeof(message));
+		/* The process may have ended in between (ENOENT). */
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &message.notif) < 0)
+			continue;
+		take(&message.notif);
+		let_go_on(message.notif.id);
+	}
+}
+
+int stage2_reporter_fd(void)
+{
+	return listener;
 }
 
 static bool has_filter(const struct plan *plan)
@@ -338,26 +346,29 @@ static bool has_filter(const struct plan *plan)
 	return false;
 }
 
-void stage2_reporter_start(const struct plan *plan)
+bool stage2_reporter_start(const struct plan *plan)
 {
 	struct seccomp_notif_sizes sizes;
-	pthread_attr_t attributes;
-	pthread_t thread;
 
 	if (!has_filter(plan))
-		return;
+		return false;
 	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0 ||
 	    sizes.seccomp_notif > MESSAGE_MAX || sizes.seccomp_notif_resp > MESSAGE_MAX ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		stage2_fail(KODA_LAUNCH_REPORTER_START, "", errno);
-	(void)pthread_attr_init(&attributes);
-	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	errno = pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	if (errno == 0)
-		errno = pthread_create(&thread, &attributes, serve, NULL);
-	if (errno != 0)
-		stage2_fail(KODA_LAUNCH_REPORTER_START, "", errno);
-	(void)pthread_attr_destroy(&attributes);
+	return true;
+}
+
+bool stage2_reporter_receive(void)
+{
+	(void)close(channel[1]);
+	listener = stage2_report_receive_fd(channel[0]);
+	(void)close(channel[0]);
+	if (listener < 0)
+		return false;
+	/* Kernels before 6.6 lack it, and calls wait longer. */
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	return true;
 }
 
 void stage2_reporter_hand_over(const struct plan *plan)
@@ -375,8 +386,7 @@ void stage2_reporter_hand_over(const struct plan *plan)
 
 void stage2_reporter_end(void)
 {
-	struct koda_report_denied record = { .kind = KODA_REPORT_DENIED,
-					     .dropped = atomic_exchange(&untold, 0) };
+	struct koda_report_denied record = { .kind = KODA_REPORT_DENIED, .dropped = untold };
 
 	if (record.dropped > 0)
 		(void)stage2_report_send_record(&record, offsetof(struct koda_report_denied, path));

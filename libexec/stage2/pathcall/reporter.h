@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread of init that is told of path calls, and reports those that the view refuses. */
+/* Init is told of path calls, and reports those that the view refuses. */
 #ifndef KODA_STAGE2_PATHCALL_REPORTER_H
 #define KODA_STAGE2_PATHCALL_REPORTER_H
 
 #include "plan.h"
 
-/* Starts the thread, if the plan has a filter that reports. Privileges were dropped before, because
- * they belong to threads. */
-void stage2_reporter_start(const struct plan *plan);
+#include <stdbool.h>
+
+/* Prepares for the listener. Returns false if the plan has no filter that reports. The command's
+ * process, which is started then, has to be one that init does not wait for: its execve may be told
+ * of. */
+bool stage2_reporter_start(const struct plan *plan);
 /* Called by the command's process, last of all before execve: installs the filter and passes the
- * listener to the thread. */
+ * listener to init. */
 void stage2_reporter_hand_over(const struct plan *plan);
+/* Receives the listener. Returns false if the command's process has failed before. */
+bool stage2_reporter_receive(void);
+/* Returns the listener, to be polled; -1 if there is none. */
+int stage2_reporter_fd(void);
+/* Takes the calls that wait. */
+void stage2_reporter_step(void);
 /* Reports how many denials had no record. */
 void stage2_reporter_end(void);
 

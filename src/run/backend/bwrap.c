@@ -235,6 +235,7 @@ const struct koda_backend koda_backend_bwrap = {
 	.name = "bwrap",
 	.is_sandbox = true,
 	.has_view = true,
+	.reports = true,
 	.few_mounts = true,
 	.awaits_each_launch = true,
 	.judge = judge,
