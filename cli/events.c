@@ -157,12 +157,15 @@ static void write_waiting(struct cli_events *events)
 void cli_events_write(void *ctx, const struct koda_event *event)
 {
 	struct cli_events *events = ctx;
+	struct koda_event told = *event;
 	koda_auto_free char *line = NULL;
 
 	events->ended = events->ended || event->type == KODA_EVENT_EXIT;
 	if (events->explain)
 		koda_explain_take_event(events->explain, event);
-	if (events->fd < 0 || koda_event_json(event, &line, NULL) < 0)
+	if (event->type == KODA_EVENT_EXIT)
+		told.data.exit.lost = events->lost;
+	if (events->fd < 0 || koda_event_json(&told, &line, NULL) < 0)
 		return;
 	if ((events->waiting.len > CLI_EVENTS_KEPT && event->type != KODA_EVENT_EXIT &&
 	     event->type != KODA_EVENT_LEFT_BEHIND) ||

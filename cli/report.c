@@ -84,6 +84,7 @@ static void add_exit(struct cli_report *report, const struct koda_event *event)
 	command->signal = end->signal;
 	command->how = end->end;
 	command->message = copy(report, end->message);
+	report->untold += end->lost;
 }
 
 static void add_denial(struct cli_report *report, const struct koda_event *event)

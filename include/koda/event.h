@@ -146,6 +146,8 @@ struct koda_event_exit {
 	double wall_ms;
 	const char *message; /* why nothing ran; NULL if the command ran */
 	bool by_host;        /* the signal was the host's SIGKILL: koda_command_kill */
+	uint64_t lost; /* events of this command that a writer of event files has dropped, because
+			  their reader was too slow; the library itself drops none */
 };
 
 struct koda_event {

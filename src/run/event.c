@@ -171,6 +171,8 @@ static void put_exit(struct writer *w, const struct koda_event_exit *end)
 		put_text(w, "message", end->message);
 	if (end->by_host)
 		put(w, ",\"by_host\":true");
+	if (end->lost > 0)
+		put_number(w, "lost", end->lost);
 }
 
 /* Begins with what every event has. */

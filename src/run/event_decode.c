@@ -75,6 +75,7 @@ static const struct koda_json_field exit_fields[] = {
 	{ "wall_ms", koda_event_read_double, AT(data.exit.wall_ms) },
 	{ "message", koda_event_read_text, AT(data.exit.message) },
 	{ "by_host", koda_event_read_bool, AT(data.exit.by_host) },
+	{ "lost", koda_event_read_u64, AT(data.exit.lost) },
 };
 static const struct koda_json_field left_fields[] = {
 	COMMON,

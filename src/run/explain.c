@@ -165,6 +165,8 @@ void koda_explain_take_event(void *explain_, const struct koda_event *event)
 	const struct koda_event_limit *limit = &event->data.limit;
 	struct denial denial = { .rule = "" };
 
+	if (event->type == KODA_EVENT_EXIT)
+		explain->lost += event->data.exit.lost;
 	if (event->type == KODA_EVENT_LIMIT) {
 		denial.is_limit = true;
 		denial.rule = koda_event_limit_names[limit->which];

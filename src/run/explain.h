@@ -30,6 +30,7 @@ struct koda_explain {
 	size_t group_count;
 	uint64_t count;   /* of all groups */
 	uint64_t dropped; /* denials without an event, or without a group */
+	uint64_t lost;    /* events of any type that were not written */
 };
 
 /* Fills order with the numbers of the groups: most frequent first, then as they came. */

@@ -130,6 +130,11 @@ int koda_explain_text(const struct koda_explain *explain, char **ret_text, struc
 		put_number(&w, explain->dropped);
 		put(&w, " further denials have no event, or a cause that is not shown\n");
 	}
+	if (explain->lost > 0) {
+		put(&w, "\n");
+		put_number(&w, explain->lost);
+		put(&w, " events were lost, because their reader was too slow\n");
+	}
 	return take(&w, ret_text, err);
 }
 

@@ -259,3 +259,23 @@ sys.exit(struct.unpack("i", fcntl.ioctl(8, termios.FIONREAD, bytes(4)))[0] < 327
 	exec 8>&-
 	[[ $status -eq 124 ]] || { echo "status $status"; false; }
 }
+
+@test "events that do not fit wait for no reader: the exit event counts them" {
+	mkfifo "$BATS_TEST_TMPDIR/slow"
+	exec 8<>"$BATS_TEST_TMPDIR/slow"
+	# Each event has the text of the command. It goes on once the stream is read.
+	text=": $(printf '%010000d' 0); i=0
+		while [ \$i -lt 600 ]; do i=\$((i+1)); echo x >/etc/koda-\$i; done
+		until [ -e go ]; do sleep 0.1; done; exit 3"
+	"$KODA_BIN" run --wall-time 60 --events-fd 8 -c "$text" >/dev/null 2>"$BATS_TEST_TMPDIR/err" 8>&8 &
+	for ((i = 0; i < 500; i++)); do
+		grep -q 'koda-600:' "$BATS_TEST_TMPDIR/err" && break
+		sleep 0.1
+	done
+	cat <"$BATS_TEST_TMPDIR/slow" >"$events" 8>&- &
+	exec 8>&-
+	touch go
+	wait
+	told 'e[-1]["type"] == "exit" and e[-1]["lost"] > 50'
+	grep -q 'events are lost; their reader was too slow' "$BATS_TEST_TMPDIR/err"
+}

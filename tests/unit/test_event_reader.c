@@ -88,9 +88,10 @@ static char *all_events(void)
 		  .data.left_behind = { "/a/\xff", KODA_LEFT_UNSEEN, 0 } },
 		{ .type = KODA_EVENT_EXIT,
 		  .data.exit = { .code = 3, .end = KODA_END_EXITED, .wall_ms = 12.25 } },
-		{ .type = KODA_EVENT_EXIT, .data.exit = { -1, 9, KODA_END_SIGNAL, 1, NULL, true } },
 		{ .type = KODA_EVENT_EXIT,
-		  .data.exit = { 125, 0, KODA_END_SETUP, 0, "why: not", false } },
+		  .data.exit = { -1, 9, KODA_END_SIGNAL, 1, NULL, true, 0 } },
+		{ .type = KODA_EVENT_EXIT,
+		  .data.exit = { 125, 0, KODA_END_SETUP, 0, "why: not", false, 9 } },
 	};
 	char *lines = NULL;
 

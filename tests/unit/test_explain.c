@@ -143,15 +143,18 @@ static void untold(void **state)
 	const struct koda_event event = { .type = KODA_EVENT_VIOLATION,
 					  .data.violation = { .kind = KODA_VIOLATION_OTHER,
 							      .dropped = 500 } };
+	const struct koda_event last = { .type = KODA_EVENT_EXIT, .data.exit = { .lost = 7 } };
 	struct koda_explain *explain = new_explain();
 
 	(void)state;
 	deny(explain, "/a", NULL, NULL);
 	koda_explain_take_event(explain, &event);
+	koda_explain_take_event(explain, &last);
 	assert_int_equal(koda_explain_count(explain), 1);
 	expect(explain,
 	       "1 denial\n\n1  writing\n     /a\n\n"
-	       "500 further denials have no event, or a cause that is not shown\n",
+	       "500 further denials have no event, or a cause that is not shown\n\n"
+	       "7 events were lost, because their reader was too slow\n",
 	       NULL);
 	koda_explain_free(explain);
 }
