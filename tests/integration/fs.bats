@@ -199,3 +199,18 @@ answers_lines() {
 	fs --trust plan read x
 	says 1 "no such file"
 }
+
+@test "no variable names another worker" {
+	printf '#!/bin/sh\ntouch %s/ran\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/other"
+	chmod +x "$BATS_TEST_TMPDIR/other"
+	"$BATS_TEST_TMPDIR/other"
+	[[ -e $BATS_TEST_TMPDIR/ran ]]
+	rm "$BATS_TEST_TMPDIR/ran"
+	echo x >file
+	KODA_FS_WORKER_BIN=$BATS_TEST_TMPDIR/other fs read file
+	answers 0 x
+	[[ ! -e $BATS_TEST_TMPDIR/ran ]]
+	if grep -rl KODA_FS_WORKER_BIN "$KODA_SOURCE/src" "$KODA_SOURCE/cli" "$KODA_SOURCE/libexec"; then
+		false
+	fi
+}
