@@ -126,7 +126,8 @@ static bool remark_left(const struct koda_command *command, const struct koda_ou
 		[KODA_LEFT_BARE_GIT_DIR] = "was made into a git directory by the command",
 		[KODA_LEFT_GITLINK] =
 			"is entered by git, because the command added it to the index",
-		[KODA_LEFT_HG_DIR] = "is a Mercurial, Sapling or Jujutsu repository that the command made",
+		[KODA_LEFT_HG_DIR] =
+			"is a Mercurial, Sapling or Jujutsu repository that the command made",
 		[KODA_LEFT_UNSEEN] =
 			"was closed by the command, and may have a git directory in it",
 	};
