@@ -44,7 +44,7 @@ static int check_target(struct koda_fs *worker, const char *path, struct koda_er
 	const struct koda_fs_request request = { .size = sizeof(request),
 						 .op = KODA_FS_OP_STAT,
 						 .path = koda_span_of(path) };
-	const struct koda_fs_reply *reply;
+	const struct koda_fs_reply *reply = NULL;
 
 	/* What hinders stat hinders the write, too, unless the file is to be made. */
 	if (koda_fs_call(worker, &request, &reply, NULL) < 0 || !S_ISLNK(reply->stat.mode))
@@ -56,7 +56,7 @@ static int check_target(struct koda_fs *worker, const char *path, struct koda_er
 static int carry_out(struct koda_fs *worker, const struct koda_fs_request *request,
 		     struct cli_fs_print *print, struct koda_error *err)
 {
-	const struct koda_fs_reply *reply;
+	const struct koda_fs_reply *reply = NULL;
 	int r = KODA_OK;
 
 	if (request->op == KODA_FS_OP_WRITE)

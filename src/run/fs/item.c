@@ -38,7 +38,7 @@ static enum koda_fs_item_found read_typed(struct koda_span bytes, const char *ty
 {
 	if (!bytes.len)
 		return KODA_FS_ITEM_MORE;
-	if (!memchr(types, bytes.ptr[0], strlen(types)))
+	if (bytes.ptr[0] == '\0' || !strchr(types, bytes.ptr[0]))
 		return KODA_FS_ITEM_WRONG;
 	ret_item->type = bytes.ptr[0];
 	return read_text(bytes, 1, ret_item, ret_len);
