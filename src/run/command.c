@@ -131,6 +131,7 @@ static struct koda_command *new_command(struct koda_sandbox *sandbox,
 	command->user = options->user;
 	command->started_ns = koda_clock_now() - sandbox->survey_ns;
 	command->on_event = sandbox->on_event;
+	command->told_key = koda_hash_key_draw(command->told);
 	command->event_ctx = sandbox->event_ctx;
 	command->has_network = koda_sandbox_has_network(sandbox);
 	command->unreported = koda_reports_obstacle(sandbox, options);

@@ -9,6 +9,7 @@
 #ifndef KODA_RUN_COMMAND_H
 #define KODA_RUN_COMMAND_H
 
+#include "base/hash.h"
 #include "run/project/left_behind.h"
 #include "run/sandbox.h"
 #include "run/stream/grants.h"
@@ -25,6 +26,10 @@ enum koda_phase {
 	KODA_PHASE_LEAVES,  /* the proxy was told to close the connections that are left */
 	KODA_PHASE_OVER     /* the outcome is complete, and the exit event was emitted */
 };
+
+/* How many targets a command remembers, so that an error message about one is no news. The store of
+ * violations forgets them sooner. */
+#define KODA_COMMAND_TOLD_MAX 1024
 
 struct koda_command {
 	struct koda_sandbox *sandbox; /* a reference */
@@ -57,7 +62,10 @@ struct koda_command {
 	unsigned int violation_events;      /* events of violations that were emitted */
 	uint64_t violations_untold;         /* violations that got no event */
 	uint64_t hints_ns;                  /* what finding hints has taken */
-	const char *unreported;             /* why the launcher reports no denials; NULL: it does */
+	struct koda_hash_key told_key;
+	uint64_t told[KODA_COMMAND_TOLD_MAX]; /* hashes of targets told by a better source than
+						 stderr */
+	const char *unreported; /* why the launcher reports no denials; NULL: it does */
 	struct koda_stderr_scan stderr_scan; /* finds denials in the command's stderr */
 	struct koda_grants grants;     /* Landlock's, for the stderr scanner; empty with a view */
 	struct koda_dir_snapshot dirs; /* of the project at the start; empty if it is read-only */

@@ -26,6 +26,21 @@ static void add_to_global(const struct koda_violation_record *record)
 		return;
 }
 
+/* Notes the target of a denial, and tells whether a source better than standard error has told it
+ * before. */
+static bool is_told(struct koda_command *command, const struct koda_denial *denial)
+{
+	const uint64_t hash = koda_hash(&command->told_key, 0,
+					koda_span_of(denial->target ? denial->target : ""));
+	uint64_t *slot = &command->told[hash % KODA_COMMAND_TOLD_MAX];
+
+	if (denial->source == KODA_SOURCE_STDERR)
+		return denial->target && *slot == hash;
+	if (denial->target)
+		*slot = hash;
+	return false;
+}
+
 void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 {
 	struct koda_command *command = ctx;
@@ -46,7 +61,7 @@ void koda_command_add_violation(void *ctx, const struct koda_denial *denial)
 	bool news = false;
 
 	/* Without a sandbox, an error message has another cause. */
-	if (!command->launcher.backend->is_sandbox ||
+	if (!command->launcher.backend->is_sandbox || is_told(command, denial) ||
 	    koda_violations_know(command->violations, &record))
 		return;
 	if (!record.hint && record.target)
