@@ -71,10 +71,8 @@ static bool open_in_place(struct fsworker_task *task, struct fsworker_draft *dra
 		return fsworker_open_file(task, place, O_WRONLY, &draft->fd) &&
 		       is_origin(task, draft, draft->fd);
 	draft->fd = openat(place->dir, place->name,
-			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (draft->fd < 0 || fchmod(draft->fd, draft->mode) < 0)
-		return fsworker_task_fail_errno(task, errno);
-	return true;
+			   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, draft->mode);
+	return draft->fd >= 0 || fsworker_task_fail_errno(task, errno);
 }
 
 static bool choose_name(struct fsworker_draft *draft)
@@ -95,7 +93,7 @@ static bool open_beside(struct fsworker_task *task, struct fsworker_draft *draft
 	int dir = draft->place.dir;
 
 	if (task->worker->has_proc)
-		draft->fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+		draft->fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, draft->mode);
 	if (draft->fd >= 0)
 		return true;
 	if (task->worker->has_proc && errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT &&
@@ -104,7 +102,7 @@ static bool open_beside(struct fsworker_task *task, struct fsworker_draft *draft
 	if (!choose_name(draft))
 		return fsworker_task_fail_errno(task, errno);
 	draft->fd = openat(dir, draft->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			   0600);
+			   draft->mode);
 	if (draft->fd >= 0)
 		return true;
 	draft->name[0] = '\0';
@@ -139,6 +137,8 @@ bool fsworker_draft_open(struct fsworker_task *task, struct fsworker_draft *draf
 		return open_in_place(task, draft);
 	if (place->exists && !is_replaceable(task, &place->st))
 		return false;
+	if (place->exists)
+		draft->mode = place->st.st_mode & MODE_KEPT;
 	return open_beside(task, draft);
 }
 
@@ -187,15 +187,16 @@ static bool take_after(struct fsworker_task *task, struct fsworker_draft *draft)
 	if (!is_expected(task, place))
 		return false;
 	if (!place->exists)
-		return fchmod(draft->fd, draft->mode) == 0 || fsworker_task_fail_errno(task, errno);
+		return true;
 	if (!is_replaceable(task, &place->st))
 		return false;
-	/* The owner of a file that is not readable cannot keep its extended attributes. */
+	/* A file that is not readable cannot be replaced: its extended attributes would be lost. */
+	if (!fsworker_open_file(task, place, O_RDONLY, &old))
+		return false;
 	draft->mode = place->st.st_mode & MODE_KEPT;
-	return fsworker_open_file(task, place, O_RDONLY, &old) &&
-	       fsworker_keep_owner(task, &place->st, draft->fd) &&
+	return fsworker_keep_owner(task, &place->st, draft->fd) &&
 	       fsworker_keep_xattrs(task, old, draft->fd) &&
-	       (fchmod(draft->fd, draft->mode) == 0 || fsworker_task_fail_errno(task, errno));
+	       fsworker_keep_mode(task, draft->mode, draft->fd);
 }
 
 static bool commit_beside(struct fsworker_task *task, struct fsworker_draft *draft)

@@ -19,6 +19,17 @@ bool fsworker_keep_owner(struct fsworker_task *task, const struct stat *st, int 
 	return fsworker_task_fail(task, KODA_FS_STATUS_FOREIGN, "its group cannot be kept");
 }
 
+bool fsworker_keep_mode(struct fsworker_task *task, mode_t mode, int fd)
+{
+	struct stat own;
+
+	/* A change of the group takes bits away, and an access list may add some. */
+	if (fstat(fd, &own) < 0)
+		return fsworker_task_fail_errno(task, errno);
+	return (own.st_mode & 07777) == mode || fchmod(fd, mode) == 0 ||
+	       fsworker_task_fail_errno(task, errno);
+}
+
 /* Others belong to the system, which sets them itself. */
 static bool is_users(const char *name)
 {

@@ -10,6 +10,8 @@
 
 /* Gives the file behind fd the group that st tells. Fails the request, as FOREIGN. */
 bool fsworker_keep_owner(struct fsworker_task *task, const struct stat *st, int fd);
+/* Gives it that mode, if it has another one. Fails the request. */
+bool fsworker_keep_mode(struct fsworker_task *task, mode_t mode, int fd);
 /* Copies the user's extended attributes and access lists. Fails the request. */
 bool fsworker_keep_xattrs(struct fsworker_task *task, int from, int to);
 /* Hashes the content of a file from its start. Fails the request. */

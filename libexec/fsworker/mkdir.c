@@ -24,6 +24,6 @@ void fsworker_mkdir(struct fsworker_task *task)
 		return;
 	if (place.exists)
 		(void)fsworker_task_fail_errno(task, EEXIST);
-	else if (mkdirat(place.dir, place.name, 0777) < 0)
+	else if (mkdirat(place.dir, place.name, 0777 & ~task->worker->umask) < 0)
 		(void)fsworker_task_fail_errno(task, errno);
 }

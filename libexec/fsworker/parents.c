@@ -15,7 +15,7 @@ static bool make_one(struct fsworker_task *task, struct fsworker_place *place)
 
 	if (!fsworker_judge_write(task, (struct koda_span){ place->path, place->rest }))
 		return false;
-	if (mkdirat(place->dir, place->name, 0777) < 0 && errno != EEXIST)
+	if (mkdirat(place->dir, place->name, 0777 & ~task->worker->umask) < 0 && errno != EEXIST)
 		return fsworker_task_fail_errno(task, errno);
 	next = openat(place->dir, place->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (next < 0)

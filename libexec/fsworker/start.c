@@ -115,8 +115,8 @@ int fsworker_start(struct fsworker *worker, char *const *environment, struct kod
 		return fail(err, "cannot close descriptors");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return fail(err, "cannot become undumpable");
+	/* A file is made with the mode that it is to have. */
 	worker->umask = umask(0);
-	(void)umask(worker->umask);
 	r = ignore_signals(err);
 	if (r == KODA_OK)
 		r = load(worker, err);

@@ -183,6 +183,22 @@ answers_lines() {
 	[[ $status -eq 0 && $stdout == x ]]
 }
 
+@test "without namespaces, files are written where a command may write them" {
+	local landlock=(--backend landlock --trust safe --yes --accept missing_names --accept private_dirs
+		--accept second_layer)
+	mkdir dir
+	echo old >dir/file
+	chmod 640 dir/file
+	koda run "${landlock[@]}" -- true
+	[[ $status -eq 0 ]] || skip "the landlock backend: $stderr"
+	koda fs "${landlock[@]}" write dir/file <<<new
+	silent 0
+	[[ $(<dir/file) == new && $(stat -c %a dir/file) == 640 ]]
+	koda fs "${landlock[@]}" write dir/other <<<other
+	silent 0
+	[[ $(<dir/other) == other ]]
+}
+
 @test "wrong requests do nothing" {
 	fs
 	refuses "needs an operation"
