@@ -218,8 +218,9 @@ int koda_fs_worker_end(struct koda_command *command, struct koda_error *err)
 		if (err)
 			*err = why;
 	} else if (outcome.end == KODA_END_SIGNAL) {
-		r = koda_fail(err, KODA_E_CHILD, 0, "the file worker was ended by signal %d",
-			      outcome.signal);
+		r = koda_fail(err, KODA_E_CHILD, 0, "the file worker was ended by signal %d%s%.*s",
+			      outcome.signal, words.len ? ": " : "", (int)words.len,
+			      words.len ? words.ptr : "");
 	} else if (outcome.end == KODA_END_EXITED) {
 		r = koda_fail(err, KODA_E_CHILD, 0,
 			      "the file worker has ended with status %d%s%.*s", outcome.code,
