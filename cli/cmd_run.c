@@ -246,7 +246,7 @@ static int act(const struct cli_call *call, struct cli_request *request, struct 
 		.err = own_stream(2),
 		.terminal = request->tty,
 		.untimed = request->policy.untimed,
-		.no_report = request->no_report,
+		.report = request->report,
 		.env = (const char *const *)request->variables.items,
 		.approved = true, /* check_approval has asked */
 	};

@@ -113,8 +113,8 @@ struct koda_command_options {
 	const char *id;         /* NULL: a number that no other command of this process has; else at
 				 * most KODA_COMMAND_ID_MAX bytes. Events and questions carry it. */
 	void *user;             /* events and questions carry it */
-	bool no_report;         /* denials are read from error messages only. A command then can use
-				 * seccomp user notification itself */
+	bool report; /* where it can, the kernel tells of denied files. The command then cannot
+		      * use seccomp user notification itself */
 };
 
 #define KODA_COMMAND_ID_MAX 255

@@ -48,10 +48,12 @@ bool stage2_report_send(uint32_t kind, int status)
 	return send_report(&report);
 }
 
-bool stage2_report_send_record(const void *record, size_t len)
+bool stage2_report_send_record(const void *record, size_t len, bool wait)
 {
 	int queued;
 
+	if (wait)
+		return send(socket_fd, record, len, MSG_NOSIGNAL) == (ssize_t)len;
 	return ioctl(socket_fd, SIOCOUTQ, &queued) == 0 && queued < RECORDS_BYTES &&
 	       send(socket_fd, record, len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len;
 }

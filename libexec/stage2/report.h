@@ -12,9 +12,9 @@
 /* Sends a report; kind is an enum koda_report_kind. Returns false if it could not be sent. A runner
  * that is gone is noticed by the lifeline. */
 bool stage2_report_send(uint32_t kind, int status);
-/* Sends a record that is no struct koda_report, without waiting, and only if enough room is left
- * for all other reports. */
-bool stage2_report_send_record(const void *record, size_t len);
+/* Sends a record that is no struct koda_report; without wait, only if enough room is left for all
+ * other reports. */
+bool stage2_report_send_record(const void *record, size_t len, bool wait);
 /* Sends a report of a failure: of a step (KODA_REPORT_SETUP_FAILED), or of execve
  * (KODA_LAUNCH_NONE, KODA_REPORT_EXEC_FAILED). */
 bool stage2_report_fail(uint32_t kind, enum koda_launch_step step, const char *path, int sys_errno);

@@ -20,8 +20,8 @@
 const char *koda_reports_obstacle(const struct koda_sandbox *sandbox,
 				  const struct koda_command_options *options)
 {
-	if (options->no_report)
-		return "switched off";
+	if (!options->report)
+		return "not asked for";
 	if (!sandbox->backend->reports)
 		return "not with this backend";
 	return koda_machine_notify_obstacle();

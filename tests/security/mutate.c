@@ -95,7 +95,7 @@ static void make_plan(struct bench *bench, const char *root, const char *home, c
 						      .backend = bench->landlock_only
 									 ? KODA_BACKEND_LANDLOCK
 									 : KODA_BACKEND_NATIVE };
-	const struct koda_command_options how = { .argv = argv, .no_report = true };
+	const struct koda_command_options how = { .argv = argv };
 	struct koda_sandbox *sandbox = NULL;
 	struct koda_error err;
 

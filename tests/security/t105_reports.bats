@@ -10,7 +10,7 @@ setup() {
 	load helper
 	new_project
 	events=$BATS_TEST_TMPDIR/events
-	box=(--events "$events")
+	box=(--report --events "$events")
 	: >"$events"
 	run_box true
 	grep -q '"denials":"kernel"' "$events" || skip "$(grep -o '"denials_why":"[^"]*"' "$events")"
@@ -82,10 +82,10 @@ stage() {
 	told 'len(v) == 1 and v[0]["target"].endswith("/elsewhere/file") and v[0]["process"] == "sh"'
 	[[ $(<"$BATS_TEST_TMPDIR/err") == *"deny file-write* $elsewhere/file"* ]]
 	# Twin: of error messages alone.
-	box+=(--no-report)
+	box=(--events "$events")
 	quietly "echo x >'$elsewhere/file'"
 	told 'not [x for x in e if x["type"] == "violation"]'
-	told 'e[0]["denials"] == "stderr" and e[0]["denials_why"] == "switched off"'
+	told 'e[0]["denials"] == "stderr" and e[0]["denials_why"] == "not asked for"'
 }
 
 @test "names: relative, through .., links, descriptors, and the names of /proc" {
@@ -177,8 +177,9 @@ for i in range(20000):
         os.mkdir("%s/%d" % (sys.argv[1], i))
     except OSError:
         pass' "$elsewhere"
-	told 'len([x for x in v if x["target"]]) == 1000'
-	told 'sum(x.get("dropped", 0) for x in v) == 19000'
+	# A runner that is slow gets fewer events, and all are counted.
+	told '0 < len([x for x in v if x["target"]]) <= 1000'
+	told 'len([x for x in v if x["target"]]) + sum(x.get("dropped", 0) for x in v) == 20000'
 	# One name is one event.
 	rm -f "$events"
 	run_box python3 -c '

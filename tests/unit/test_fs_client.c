@@ -265,7 +265,7 @@ static void taken_over_it_can_do_what_a_command_can(void **state)
 	(void)koda_make_file(dir, "kept", "kept\n");
 	(void)snprintf(text, sizeof(text), "sh { set -- %d; %s; } 2>&1", (int)getpid(), attempts);
 	sandbox = open_with_rules(dir);
-	command = koda_test_run(sandbox, &KODA_SHELL(text + 3, .no_report = true), 0);
+	command = koda_test_run(sandbox, &KODA_SHELL(text + 3), 0);
 	by_command = koda_command_output(command, 1);
 	assert_non_null(strstr(by_command.ptr, "new\n"));
 	assert_non_null(strstr(by_command.ptr, "open\n"));

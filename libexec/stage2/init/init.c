@@ -91,7 +91,7 @@ static _Noreturn void serve(pid_t command, int command_pidfd, int signals, int g
 			_exit(1);
 		stage2_watch_look();
 		if (polled[3].revents)
-			stage2_reporter_step();
+			stage2_reporter_step(polled[3].revents);
 		if (polled[1].revents)
 			obey(command, guardian_fd);
 		if (polled[2].revents)

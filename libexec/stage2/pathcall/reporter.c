@@ -35,8 +35,6 @@
 
 /* More than the structures of any kernel. */
 #define MESSAGE_MAX 512
-/* Calls that are taken at a time, so that init reads signals in between. */
-#define BATCH 32
 /* Directories that are remembered, and the longest of their paths. */
 #define DIRS      64
 #define DIR_BYTES 512
@@ -240,7 +238,7 @@ static void report(const struct trapped *trapped, const struct place *place, enu
 	memcpy(record.path, place->path, record.path_len);
 	record.dropped = untold;
 	len = offsetof(struct koda_report_denied, path) + record.path_len;
-	untold = stage2_report_send_record(&record, len) ? 0 : untold + 1;
+	untold = stage2_report_send_record(&record, len, false) ? 0 : untold + 1;
 }
 
 static void examine(struct trapped *trapped, size_t i)
@@ -298,36 +296,26 @@ static void let_go_on(uint64_t id)
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &message.resp);
 }
 
-/* Returns true if a call waits. When the last process with the filter has ended, poll returns
- * POLLHUP for ever; the listener is closed then. */
-static bool is_waiting(void)
+/* Only after poll, so that no call to receive one waits. */
+void stage2_reporter_step(short events)
 {
-	struct pollfd polled = { .fd = listener, .events = POLLIN };
+	union {
+		struct seccomp_notif notif;
+		char room[MESSAGE_MAX];
+	} message;
 
-	if (listener < 0 || poll(&polled, 1, 0) <= 0)
-		return false;
-	if ((polled.revents & POLLHUP) && !(polled.revents & POLLIN)) {
+	/* The last process with the filter has ended, and poll would return for ever. */
+	if (!(events & POLLIN)) {
 		(void)close(listener);
 		listener = -1;
+		return;
 	}
-	return polled.revents & POLLIN;
-}
-
-void stage2_reporter_step(void)
-{
-	for (int i = 0; i < BATCH && is_waiting(); i++) {
-		union {
-			struct seccomp_notif notif;
-			char room[MESSAGE_MAX];
-		} message;
-
-		memset(&message, 0, sizeof(message));
-		/* The process may have ended in between (ENOENT). */
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &message.notif) < 0)
-			continue;
-		take(&message.notif);
-		let_go_on(message.notif.id);
-	}
+	memset(&message, 0, sizeof(message));
+	/* The process may have ended in between (ENOENT). */
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &message.notif) < 0)
+		return;
+	take(&message.notif);
+	let_go_on(message.notif.id);
 }
 
 int stage2_reporter_fd(void)
@@ -389,5 +377,6 @@ void stage2_reporter_end(void)
 	struct koda_report_denied record = { .kind = KODA_REPORT_DENIED, .dropped = untold };
 
 	if (record.dropped > 0)
-		(void)stage2_report_send_record(&record, offsetof(struct koda_report_denied, path));
+		(void)stage2_report_send_record(&record, offsetof(struct koda_report_denied, path),
+						true);
 }

@@ -18,8 +18,8 @@ void stage2_reporter_hand_over(const struct plan *plan);
 bool stage2_reporter_receive(void);
 /* Returns the listener, to be polled; -1 if there is none. */
 int stage2_reporter_fd(void);
-/* Takes the calls that wait. */
-void stage2_reporter_step(void);
+/* Takes a call that waits; events are those of poll. */
+void stage2_reporter_step(short events);
 /* Reports how many denials had no record. */
 void stage2_reporter_end(void);
 

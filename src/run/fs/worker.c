@@ -139,7 +139,6 @@ static int start_with(const struct koda_fs_worker_options *options, const struct
 		.argv = argv,
 		.err = { .kind = KODA_STREAM_CAPTURE },
 		.untimed = true,
-		.no_report = true, /* the worker tells of its denials itself */
 		.approved = options->approved,
 		.descriptors = descriptors,
 		.descriptor_count = KODA_ARRAY_LEN(descriptors),
