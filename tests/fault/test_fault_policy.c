@@ -3,6 +3,7 @@
 #include "../lib/exhaust.h"
 
 #include <koda/env.h>
+#include <koda/hint.h>
 #include <koda/policy.h>
 #include <koda/rules.h>
 #include <koda/trust.h>
@@ -40,6 +41,7 @@ static const char other_text[] =
 
 static struct koda_policy *policy;
 static struct koda_policy *other;
+static struct koda_rules *hint_rules; /* of other */
 
 static const struct koda_place place = {
 	.size = sizeof(place),
@@ -57,7 +59,8 @@ static int load(void **state)
 {
 	(void)state;
 	return koda_policy_parse(text, strlen(text), &policy, NULL) < 0 ||
-	       koda_policy_parse(other_text, strlen(other_text), &other, NULL) < 0;
+	       koda_policy_parse(other_text, strlen(other_text), &other, NULL) < 0 ||
+	       koda_rules_new(other, &place, &hint_rules, NULL) < 0;
 }
 
 static int unload(void **state)
@@ -65,6 +68,7 @@ static int unload(void **state)
 	(void)state;
 	koda_policy_free(policy);
 	koda_policy_free(other);
+	koda_rules_free(hint_rules);
 	return 0;
 }
 
@@ -198,7 +202,41 @@ static int build_env(void **ret, struct koda_error *err)
 	return koda_env_build(&request, (char ***)ret, err);
 }
 
+static int hint_path(void **ret, struct koda_error *err)
+{
+	static const char path[] = "/home/user/secret";
+	char *hint = NULL;
+	int r = koda_hint_path(hint_rules, KODA_VIOLATION_FILE_WRITE, path, sizeof(path) - 1, &hint,
+			       err);
+
+	if (r == KODA_OK)
+		*ret = hint;
+	return r;
+}
+
+static int hint_connect(void **ret, struct koda_error *err)
+{
+	char *hint = NULL;
+	int r = koda_hint_connect(policy, "evil.example", strlen("evil.example"), 443, NULL, &hint,
+				  err);
+
+	if (r == KODA_OK)
+		*ret = hint;
+	return r;
+}
+
+static int hint_apply(void **ret, struct koda_error *err)
+{
+	static const char hint[] = "{\"fs\":{\"allow_write\":[\"/srv/out\"]},\"remove\":{\"net\":{"
+				   "\"denied_domains\":[\"evil.example\"]}}}";
+
+	return koda_hint_apply(policy, hint, sizeof(hint) - 1, (struct koda_policy **)ret, err);
+}
+
 static const struct koda_exhaust entries[] = {
+	{ "koda_hint_path", hint_path, same_text, free, false },
+	{ "koda_hint_connect", hint_connect, same_text, free, false },
+	{ "koda_hint_apply", hint_apply, same_policy, release_policy, true },
 	{ "koda_policy_new", make_new, same_policy, release_policy },
 	{ "koda_policy_parse", parse, same_policy, release_policy, true },
 	{ "koda_policy_parse, memory comes back", parse, same_policy, release_policy },
