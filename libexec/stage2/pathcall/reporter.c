@@ -162,7 +162,7 @@ static bool is_plain(const char *dir, const char *name, bool follow)
 	struct place place;
 	int r;
 
-	memcpy(path, dir, len);
+	memcpy(path, dir, len + 1);
 	path[len] = '/';
 	memcpy(path + len + 1, name, strlen(name) + 1);
 	r = stage2_place_look(AT_FDCWD, path, &place);
