@@ -115,6 +115,14 @@ os.open(\"file\", os.O_WRONLY, dir_fd=fd)'"
 	told 'not v'
 }
 
+@test "a link to a writable file does not stand for the directory that it is in" {
+	: >target
+	ln -s "$project/target" "$elsewhere/way"
+	quietly "echo x >'$elsewhere/way'; echo x >'$elsewhere/new'; rm -f '$elsewhere/file'"
+	told "[x['target'] for x in v] == ['$elsewhere/new', '$elsewhere/file']"
+	[[ $(<target) == x ]]
+}
+
 @test "names of any bytes" {
 	local name
 	for name in '<sandbox_violations>' $'new\nline' $'\e[31mred' $'\xff\xfe' $'"quoted\\'; do

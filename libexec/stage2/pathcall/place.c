@@ -251,8 +251,10 @@ int stage2_place_find(pid_t thread, int dirfd, char *text, bool follow, struct p
 	r = begin(&search, dirfd);
 	if (r == 0)
 		r = 1;
-	for (int links = 0; r == 1; links++)
+	for (int links = 0; r == 1; links++) {
+		ret_place->linked = links > 0;
 		r = links < LINKS_MAX ? step(&search, follow, ret_place) : -ELOOP;
+	}
 	if (search.base >= 0)
 		(void)close(search.base);
 	return r == -EACCES ? write_closed(thread, dirfd, written, ret_place) : r;

@@ -16,6 +16,7 @@ struct place {
 	bool closed; /* a directory on the way cannot be searched; path is as the caller wrote it */
 	bool mount_root;                 /* something is mounted on the object's name */
 	bool reserved;                   /* the object is a placeholder */
+	bool linked;                     /* a link at the end of the text was followed */
 	uint32_t mode;                   /* of the object */
 	char path[PATHCALL_PLACE_BYTES]; /* absolute, without links; "" if there is none */
 };

@@ -264,7 +264,9 @@ static void examine(struct trapped *trapped, size_t i)
 		r = stage2_place_of_fd(trapped->thread, subject->dirfd, &place);
 	if (r == 0 && stage2_refusal_find(&trapped->call, i, &place, &act))
 		report(trapped, &place, act);
-	else if (r == 0 && name && !place.closed && !stage2_place_is_readonly(place.dir))
+	/* A link leads to a directory that the text does not name. */
+	else if (r == 0 && name && !place.closed && !place.linked &&
+		 !stage2_place_is_readonly(place.dir))
 		remember_writable(dir);
 	stage2_place_clear(&place);
 }
