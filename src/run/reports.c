@@ -55,8 +55,10 @@ static struct koda_verdict ask(const struct koda_rules *rules, enum koda_denied 
 	*ret_kind = act == KODA_DENIED_EXEC   ? KODA_VIOLATION_EXEC
 		    : act == KODA_DENIED_READ ? KODA_VIOLATION_FILE_READ
 					      : KODA_VIOLATION_FILE_WRITE;
-	/* A directory can also be closed by its mode, which the rules know nothing of. */
-	if (closed || act == KODA_DENIED_EXEC || act == KODA_DENIED_READ)
+	/* A directory can also be closed by its mode, which the rules know nothing of, and a file
+	 * that the view does not show can be missing. */
+	if (closed || act == KODA_DENIED_EXEC || act == KODA_DENIED_READ ||
+	    act == KODA_DENIED_HIDDEN)
 		return hidden;
 	if (act == KODA_DENIED_REPLACE)
 		return koda_rules_replace(rules, path, len);

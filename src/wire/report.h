@@ -73,6 +73,7 @@ enum koda_denied {
 	KODA_DENIED_WRITE,
 	KODA_DENIED_REPLACE, /* remove, rename or create the name */
 	KODA_DENIED_WITHIN,  /* create the name in a placeholder */
+	KODA_DENIED_HIDDEN,  /* write a file that the view does not show */
 	KODA_DENIED_COUNT
 };
 

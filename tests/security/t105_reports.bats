@@ -162,10 +162,11 @@ assert v[0]["target"] == want, (v[0]["target"], want)' "$events" "$elsewhere/$na
 	printf '#!/bin/sh\n' >tool
 	chmod 755 tool
 	box+=(--deny-read "$project/secret" --deny-read "$project/tool")
-	quietly 'cat secret/key; ls secret; ./tool; echo x >secret/key; cat missing; cat file; sh -c :'
+	quietly 'cat secret/key; ls secret; ./tool; echo x >secret/key; cat missing; cat file; sh -c :
+		truncate -c -s 0 secret/none; python3 -c "open(\"secret/lost\", \"r+\")"'
 	told '{(x["kind"], x["target"].rsplit("/project/")[1]) for x in v} == {
 		("file_read", "secret/key"), ("file_read", "secret"), ("process_exec", "tool"),
-		("file_write", "secret/key")}'
+		("file_write", "secret/key"), ("file_write", "secret/none"), ("file_write", "secret/lost")}'
 	told 'all(x["rule"].startswith("fs.deny_read ") for x in v)'
 }
 
@@ -175,6 +176,11 @@ assert v[0]["target"] == want, (v[0]["target"], want)' "$events" "$elsewhere/$na
 		ln -s x file; chmod 600 none; echo x >/dev/null; echo x >/dev/full; mkdir /tmp/x; echo x >/tmp/x/y
 		exec 3<>/dev/tty; mv none some; truncate -s 0 /usr/none'
 	told 'not v'
+	# The sandbox has a /dev of its own, which is read-only. A device that is missing is not denied.
+	quietly 'python3 -c "open(\"/dev/none\", \"r+\")"'
+	told 'not v'
+	quietly 'echo x >/dev/none'
+	told '[x["target"] for x in v] == ["/dev/none"]'
 }
 
 @test "twenty thousand denials" {

@@ -83,8 +83,12 @@ static bool refuses_open(const struct place *place, int flags, enum koda_denied 
 	}
 	if ((place->mode & S_IFMT) == S_IFDIR || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
 		return is_mask(place);
-	if (place->object < 0 || is_special(place))
-		return place->object < 0 && is_veil(place->dir);
+	if (place->object < 0) {
+		*ret_act = KODA_DENIED_HIDDEN;
+		return is_veil(place->dir);
+	}
+	if (is_special(place))
+		return false;
 	return access_error(place, W_OK) == EROFS || refuses_use(place, W_OK);
 }
 
