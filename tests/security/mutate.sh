@@ -46,10 +46,11 @@ for ((i = 0; i < 100; i++)); do [[ ! -S $root/socket ]] || break; sleep 0.05; do
 
 # What each op is there for.
 {
-	for name in .claude .git .git/info nested nested/.git .koda later veiled; do
+	for name in .claude .git .git/info nested nested/.git .koda .roo later veiled; do
 		printf 'rename\t%s\tmoved\nrename\tmoved\t%s\n' "$name" "$name"
 	done
 	for name in .codex .cursor .envrc .idea .mcp.json .claude/commands .claude/settings.local.json \
+		.amazonq .devcontainer .devcontainer.json .gemini .helix .kiro .opencode .roo/mcp.json .windsurf .zed \
 		.koda/agents .koda/skills .git/config.worktree .git/commondir .git/gitdir \
 		.git/info/attributes nested/.git/commondir nested/.git/gitdir \
 		nested/.git/config.worktree nested/.git/info/attributes later/on; do
