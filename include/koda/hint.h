@@ -34,7 +34,8 @@ struct koda_policy;
 /* Finds the hint for a path, which is absolute and in normal form. The kind is FILE_READ,
  * FILE_WRITE or EXEC; of a write that the rules allow, the hint is for renaming or removing the
  * file (koda_rules_replace). *ret_hint is owned by the caller (free); NULL if the rules allow it
- * already or no rule is about it. Fails: LIMIT, NOMEM. */
+ * already, if no rule is about it, or if a directory with credentials or koda's own state below it
+ * would have to be opened, such as / and the home. Fails: LIMIT, NOMEM. */
 KODA_API KODA_CHECK int koda_hint_path(const struct koda_rules *rules, enum koda_violation kind,
 				       const char *path, size_t len, char **ret_hint,
 				       struct koda_error *err);

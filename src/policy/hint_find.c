@@ -106,6 +106,40 @@ static int change_paths(const struct koda_pathindex *from, const struct koda_hin
 				 MARK(ALLOW_WRITE), err);
 }
 
+enum step {
+	DONE = 0, /* the policy allows it as the hint changes it, or there is a floor */
+	AGAIN,
+	NO_HINT
+};
+
+/* Returns true for a directory with credentials or koda's own state below it, such as / and the
+ * home. A command can name it, and to open it is no narrow change. */
+static bool is_wide(const struct koda_pathindex *index, struct koda_span dir)
+{
+	size_t count = index->node_cap ? (size_t)index->trie.nodes + 1 : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct koda_pathnode *node = &index->nodes[i];
+		struct koda_span path;
+
+		if (!(node->marks & (MARK(CREDENTIALS) | MARK(OWN_STATE))))
+			continue;
+		path = koda_strlist_get(&index->texts, node->text);
+		if (path.len > dir.len && koda_path_covers(dir, path))
+			return true;
+	}
+	return false;
+}
+
+/* Adds a path to a list. Returns DONE or NO_HINT. */
+static int open_path(const struct question *q, enum koda_list list, struct koda_span path,
+		     struct koda_hint *hint, struct koda_error *err)
+{
+	if (is_wide(koda_rules_paths(q->rules), path))
+		return NO_HINT;
+	return add(hint->add, list, path, err);
+}
+
 /* Adds the path; to replace a file that can be written, its directory has to be writable. */
 static int allow_write(const struct question *q, struct koda_hint *hint, struct koda_error *err)
 {
@@ -114,10 +148,11 @@ static int allow_write(const struct question *q, struct koda_hint *hint, struct 
 	while (dir.len > 0 && dir.ptr[dir.len - 1] != '/')
 		dir.len--;
 	dir.len -= dir.len > 0;
-	if (q->what == REPLACE)
-		return add(hint->add, KODA_LIST_ALLOW_WRITE, dir.len ? dir : koda_span_of("/"),
-			   err);
-	return add(hint->add, KODA_LIST_ALLOW_WRITE, q->target, err);
+	return open_path(q, KODA_LIST_ALLOW_WRITE,
+			 q->what != REPLACE ? q->target
+			 : dir.len          ? dir
+					    : koda_span_of("/"),
+			 hint, err);
 }
 
 /* Adds HOST:PORT, an IPv6 address in brackets. */
@@ -151,12 +186,6 @@ static int set_floor(struct koda_hint *hint, enum koda_reason reason)
 	return KODA_OK;
 }
 
-enum step {
-	DONE = 0, /* the policy allows it as the hint changes it, or there is a floor */
-	AGAIN,
-	NO_HINT
-};
-
 /* Changes the rule that has decided. Returns DONE or NO_HINT. */
 static int change(const struct question *q, const struct koda_verdict *verdict,
 		  struct koda_hint *hint, struct koda_error *err)
@@ -165,7 +194,7 @@ static int change(const struct question *q, const struct koda_verdict *verdict,
 	case KODA_REASON_DENY_READ:
 		/* A hole of the length of its deny loses, and lets nothing be written. */
 		if (q->what == READ && q->target.len > verdict->rule.len)
-			return add(hint->add, KODA_LIST_ALLOW_READ_WITHIN_DENY, q->target, err);
+			return open_path(q, KODA_LIST_ALLOW_READ_WITHIN_DENY, q->target, hint, err);
 		return add(hint->remove, KODA_LIST_DENY_READ, verdict->rule, err);
 	case KODA_REASON_DENY_WRITE:
 		return add(hint->remove, KODA_LIST_DENY_WRITE_WITHIN_ALLOW, verdict->rule, err);

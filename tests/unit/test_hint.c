@@ -71,6 +71,13 @@ static void paths(void **state)
 		  "/a/x", "{\"remove\":{\"fs\":{\"deny_write_within_allow\":[\"/a/x/y\"]}}}" },
 		{ "{\"fs\":{\"allow_write\":[\"/srv/x\"]}}", KODA_VIOLATION_FILE_WRITE, "/srv/x",
 		  "{\"fs\":{\"allow_write\":[\"/srv\"]}}" },
+		/* Directories with credentials below. */
+		{ WRITABLE "}}", KODA_VIOLATION_FILE_WRITE, "/", NULL },
+		{ WRITABLE "}}", KODA_VIOLATION_FILE_WRITE, "/home/me", NULL },
+		{ "{\"fs\":{\"deny_read\":[\"/home\"]}}", KODA_VIOLATION_FILE_READ, "/home/me",
+		  NULL },
+		{ "{\"fs\":{\"deny_read\":[\"/home\"]}}", KODA_VIOLATION_FILE_READ, "/home/me/x",
+		  "{\"fs\":{\"allow_read_within_deny\":[\"/home/me/x\"]}}" },
 		{ WRITABLE "}}", KODA_VIOLATION_FILE_WRITE, "/srv/../etc/x", NULL },
 		{ WRITABLE "}}", KODA_VIOLATION_FILE_WRITE, "x", NULL },
 		{ WRITABLE "}}", KODA_VIOLATION_FILE_WRITE, "/srv/\xff\"%",
