@@ -109,6 +109,13 @@ static bool open_beside(struct fsworker_task *task, struct fsworker_draft *draft
 	return fsworker_task_fail_errno(task, errno);
 }
 
+/* Returns true if a path can only be that of a directory. */
+static bool names_dir(struct koda_span path)
+{
+	return path.ptr[path.len - 1] == '/' ||
+	       (path.len > 1 && path.ptr[path.len - 1] == '.' && path.ptr[path.len - 2] == '/');
+}
+
 bool fsworker_draft_resolve(struct fsworker_task *task, struct fsworker_draft *draft,
 			    unsigned int how)
 {
@@ -124,8 +131,10 @@ bool fsworker_draft_resolve(struct fsworker_task *task, struct fsworker_draft *d
 	if (!(fsworker_task_has(task, KODA_FS_IN_PLACE) ? fsworker_judge_write(task, path)
 							: fsworker_judge_replace(task, path)))
 		return false;
-	return !place->is_linked || place->exists ||
-	       fsworker_task_fail(task, KODA_FS_STATUS_LINK, "");
+	if (place->is_linked && !place->exists)
+		return fsworker_task_fail(task, KODA_FS_STATUS_LINK, "");
+	return place->exists || !names_dir(task->request.text[0]) ||
+	       fsworker_task_fail(task, KODA_FS_STATUS_NOT_FILE, "");
 }
 
 bool fsworker_draft_open(struct fsworker_task *task, struct fsworker_draft *draft)

@@ -182,13 +182,16 @@ static bool redirect(struct walk *walk, const char *text, size_t len)
 	return text[0] != '/' || start_at_root(walk);
 }
 
-/* Goes to the directory above, by its path: the one that it is in by now may be outside. */
+/* Goes to the directory above, by its path: the one that it is in by now may be outside. Going on
+ * from a directory that may not be read would tell that it exists. */
 static bool go_up(struct walk *walk)
 {
 	struct fsworker_place *place = walk->place;
 	char above[KODA_PATH_MAX + 1];
 	size_t len = place->len;
 
+	if (!fsworker_judge_read(walk->task, fsworker_resolve_path(place)))
+		return false;
 	while (len > 1 && place->path[len - 1] != '/')
 		len--;
 	if (len > 1)

@@ -94,8 +94,10 @@ static void denied_reads_are_refused(void **state)
 					      { "root/sub", MARK(DENY_READ) },
 					      { "root/sub/open", MARK(READ_HOLE) },
 					      { "root/hello", MARK(OWN_STATE) } } };
-	static const char *const denied[] = { "sub",       "sub/deep",      "sub/missing",
-					      "sub/m/i/s", "absolute/deep", "sub/inner" };
+	static const char *const denied[] = {
+		"sub",           "sub/deep",  "sub/missing",        "sub/m/i/s",
+		"absolute/deep", "sub/inner", "sub/is/../../empty", "sub/no/../../empty"
+	};
 	struct koda_fs_frame request;
 	rig_auto_answer struct answer answer = { .data = KODA_BUF_INIT(0) };
 	struct rig rig;
@@ -104,6 +106,7 @@ static void denied_reads_are_refused(void **state)
 	(void)koda_make_dir(*state, "root/sub/open");
 	(void)koda_make_file(*state, "root/sub/open/x", "x");
 	(void)koda_make_link(*state, "root/sub/inner", "../empty");
+	(void)koda_make_dir(*state, "root/sub/is");
 	rig_start(&rig, &setup);
 	KODA_EACH(path, denied)
 		KODA_EXPECT(*path,
@@ -112,6 +115,7 @@ static void denied_reads_are_refused(void **state)
 	RIG_EXPECT(DENIED, rig_do(&rig, KODA_FS_OP_LIST, "sub", 0));
 	RIG_EXPECT(DENIED, rig_do(&rig, KODA_FS_OP_READ, "link", 0));
 	assert_string_equal(rig_read(&rig, "sub/open/x"), "x");
+	assert_string_equal(rig_read(&rig, "sub/open/../open/x"), "x");
 	request = rig_request(&rig, KODA_FS_OP_READ, "absolute/deep");
 	rig_ask(&rig, &request, &answer);
 	assert_int_equal(answer.frame.reason, KODA_REASON_DENY_READ);

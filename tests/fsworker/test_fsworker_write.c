@@ -62,6 +62,9 @@ static void files_are_written(void **state)
 	RIG_EXPECT(MISSING, rig_write(&rig, "m/../c", "x", KODA_FS_PARENTS));
 	RIG_EXPECT(NOT_FILE, rig_write(&rig, "a", "x", 0));
 	RIG_EXPECT(NOT_FILE, rig_write(&rig, ".", "x", 0));
+	RIG_EXPECT(NOT_FILE, rig_write(&rig, "no-dir/", "x", 0));
+	RIG_EXPECT(NOT_FILE, rig_write(&rig, "no-dir/.", "x", KODA_FS_NEW));
+	RIG_EXPECT(NOT_FILE, rig_write(&rig, "no/dir/", "x", KODA_FS_PARENTS));
 	RIG_EXPECT(NOT_DIR, rig_write(&rig, "new/x", "x", KODA_FS_PARENTS));
 	request = rig_request(&rig, KODA_FS_OP_WRITE, "suid");
 	request.n[0] = 04755;
