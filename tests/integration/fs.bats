@@ -92,6 +92,8 @@ answers_lines() {
 	[[ $stdout == "file 0640 4 "* ]]
 	fs grep '('
 	says 1 "the pattern is wrong"
+	fs grep --include "$(printf "{a,b}%.0s" {1..40})" x
+	says 1 "the names to search: the braces"
 }
 
 @test "mkdir, rename, remove" {

@@ -94,7 +94,7 @@ static int search_text(struct lines *lines, struct file *file, size_t len, struc
 			return 1;
 	}
 	if (rc < 0)
-		koda_error_prefix(err, "%.*s", (int)file->path.len, file->path.ptr);
+		koda_error_prefix(err, "%.*s: ", (int)file->path.len, file->path.ptr);
 	return rc;
 }
 
@@ -192,7 +192,7 @@ static int compile_include(struct lines *lines, struct koda_error *err)
 		include = koda_span_skip(include, 1);
 	rc = fsworker_globset_compile(include, FSWORKER_GLOB_UTF8, &lines->include, err);
 	if (rc < 0)
-		koda_error_prefix(err, "the names to search");
+		koda_error_prefix(err, "the names to search: ");
 	return rc;
 }
 

@@ -62,9 +62,10 @@ static void explain(const struct koda_fs_reply *reply, char *why, size_t size)
 	else if (reply->status == KODA_FS_STATUS_AMBIGUOUS)
 		(void)snprintf(why, size, ": %llu times", (unsigned long long)reply->count);
 	else if (reply->status == KODA_FS_STATUS_NO_MATCH && reply->line > 0)
+		/* The message is that line. */
 		(void)snprintf(why, size, "; line %llu comes nearest",
 			       (unsigned long long)reply->line);
-	else if (reply->status == KODA_FS_STATUS_PATTERN && reply->message.len > 0)
+	else if (reply->message.len > 0)
 		(void)snprintf(why, size, ": %.*s",
 			       reply->message.len < 160 ? (int)reply->message.len : 160,
 			       reply->message.ptr);
@@ -74,6 +75,8 @@ static void explain(const struct koda_fs_reply *reply, char *why, size_t size)
 static int judge(const struct koda_fs *fs, struct koda_span path, struct koda_error *err)
 {
 	const struct koda_fs_reply *reply = &fs->reply;
+	/* Of two paths, the reply tells which one it is about. */
+	const bool has_two = reply->op == KODA_FS_OP_RENAME && reply->path.len > 0;
 	/* The text of another status says more than its errno. */
 	const bool is_system =
 		reply->status == KODA_FS_STATUS_SYSTEM || reply->status == KODA_FS_STATUS_PARTIAL;
@@ -88,6 +91,8 @@ static int judge(const struct koda_fs *fs, struct koda_span path, struct koda_er
 			*err = fs->why;
 		return code;
 	}
+	if (has_two)
+		path = reply->path;
 	(void)snprintf(place, sizeof(place), "%.*s", (int)path.len, path.len ? path.ptr : "");
 	explain(reply, why, sizeof(why));
 	(void)koda_fail_at(err, code, is_system ? reply->sys_errno : 0, place, "%s%s",
