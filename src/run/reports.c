@@ -9,7 +9,6 @@
 #include "policy/rules.h"
 #include "run/command.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -110,8 +109,9 @@ bool koda_reports_drain(struct koda_command *command)
 	for (int i = 0; i < BATCH; i++) {
 		record.kind = KODA_REPORT_DENIED;
 		n = recv(fd, &record, sizeof(record.kind), MSG_PEEK | MSG_DONTWAIT);
+		/* Nothing to read, or an error: poll() tells whether to try again. */
 		if (n < 0)
-			return errno != EAGAIN && errno != EINTR;
+			return false;
 		if (n == 0 || record.kind != KODA_REPORT_DENIED)
 			return true;
 		n = recv(fd, &record, sizeof(record), MSG_DONTWAIT);

@@ -181,6 +181,11 @@ runner = subprocess.Popen([os.environ["KODA_BIN"], "run", "--", "sh", "-c", "ech
 runner.stdout.readline() # the command runs
 with open(f"/proc/{runner.pid}/task/{runner.pid}/children") as f:
     before, guardian = (int(n) for n in f.read().split()[:2])
+for _ in range(3000):
+    with open(f"/proc/{before}/stat") as f:
+        if f.read().split()[2] == "Z":
+            break
+    time.sleep(0.01)
 os.kill(guardian, signal.SIGKILL)
 runner.wait()'
 }
