@@ -43,11 +43,14 @@ static void tell_bad(const struct koda_event_reader *reader, const char *place, 
 {
 	char text[sizeof(((struct koda_error *)NULL)->field) +
 		  sizeof(((struct koda_error *)NULL)->message) + 16];
-	const bool in_text = strncmp(place, "1:", 2) == 0;
+	const char *unit = "";
 
 	/* Text that is no JSON has its place as LINE:COLUMN, and there is one line. */
-	(void)snprintf(text, sizeof(text), "%s%s%s%s", in_text ? "column " : "",
-		       in_text ? place + 2 : place, place[0] ? ": " : "", why);
+	if (strncmp(place, "1:", 2) == 0) {
+		unit = "column ";
+		place += 2;
+	}
+	(void)snprintf(text, sizeof(text), "%s%s%s%s", unit, place, place[0] ? ": " : "", why);
 	if (reader->on_bad_line)
 		reader->on_bad_line(reader->ctx, reader->number, text);
 }

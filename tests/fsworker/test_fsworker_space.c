@@ -141,11 +141,9 @@ static void writes_work_without_procfs(void **state)
 	struct rig rig;
 	int names;
 
-	/* AddressSanitizer reads its own maps. */
-	if (is_sanitized)
-		skip();
 	mount_small(*state);
-	if (mount("tmpfs", "/proc", "tmpfs", 0, NULL) < 0)
+	/* AddressSanitizer reads its own maps: it keeps procfs. */
+	if (!is_sanitized && mount("tmpfs", "/proc", "tmpfs", 0, NULL) < 0)
 		skip();
 	(void)koda_make_file(*state, "root/file", "old");
 	names = count_names(*state);
@@ -162,10 +160,10 @@ static void writes_work_without_procfs(void **state)
 	data.id = request.id;
 	rig_send(&rig, &data);
 	RIG_EXPECT(OK, rig_do(&rig, KODA_FS_OP_PING, "", 0));
-	assert_int_not_equal(count_names(*state), names);
+	assert_true(is_sanitized || count_names(*state) != names);
 	assert_int_equal(rig_stop(&rig), 0);
 	assert_int_equal(count_names(*state), names);
-	assert_int_equal(umount2("/proc", MNT_DETACH), 0);
+	assert_true(is_sanitized || umount2("/proc", MNT_DETACH) == 0);
 	assert_int_equal(umount2(koda_in(*state, "root"), MNT_DETACH), 0);
 }
 

@@ -102,6 +102,7 @@ deny() {
 	true
 }
 
+# bats test_tags=needs:address-space
 @test "memory does not grow with the file" {
 	python3 -c '
 for i in range(60000):
