@@ -3,7 +3,7 @@
 """Includes point downwards.
 
   base, then wire and policy, then plan, then run; wire knows base only. The command line is an
-  embedder: it knows include/koda and base.
+  embedder: it knows include/koda and base. So is libexec/fscompat, which reads JSON as well.
 
 Checked, each with file:line: a file includes only its own layer and those below; public headers
 include only <koda/...> and the C standard library, and koda.h includes all of them; a third-party
@@ -28,6 +28,7 @@ LAYERS = {
     "libexec/stage2": ("base", "wire"),
     "libexec/egress": ("base", "wire", "policy"),
     "libexec/fsworker": ("base", "wire", "policy"),
+    "libexec/fscompat": ("base", "policy"),
     "cli": ("base",),
 }
 

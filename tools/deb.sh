@@ -42,7 +42,7 @@ take() {
 	done
 }
 
-take koda-sandbox 'bin/*' 'libexec/*' 'share/man/man1/*' 'share/man/man5/*' 'share/bash-completion/*' \
+take koda-sandbox 'bin/*' 'libexec/*' 'share/man/man1/*' 'share/man/man5/*' 'share/man/man8/*' 'share/bash-completion/*' \
 	'share/zsh/*' 'share/fish/*' 'share/koda-sandbox/*'
 take libkoda-sandbox0 'lib/*.so.*'
 take libkoda-sandbox-dev 'include/*' 'lib/*.so' 'lib/*.a' 'lib/*.pc' 'share/man/man3/*'
