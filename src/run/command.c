@@ -35,7 +35,8 @@ static void scan_errors(void *ctx, const char *bytes, size_t len)
 {
 	struct koda_command *command = ctx;
 
-	(void)koda_reports_drain(command);
+	/* If that fails, the next step fails as well. */
+	(void)!koda_reports_drain(command);
 	koda_stderr_scan_take(&command->stderr_scan, bytes, len);
 }
 

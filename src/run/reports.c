@@ -9,6 +9,7 @@
 #include "policy/rules.h"
 #include "run/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -100,7 +101,7 @@ static void take(struct koda_command *command, const struct koda_report_denied *
 	koda_command_add_violation(command, &denial);
 }
 
-bool koda_reports_drain(struct koda_command *command)
+int koda_reports_drain(struct koda_command *command)
 {
 	const int fd = command->launcher.channels.status[0];
 	struct koda_report_denied record;
@@ -109,14 +110,15 @@ bool koda_reports_drain(struct koda_command *command)
 	for (int i = 0; i < BATCH; i++) {
 		record.kind = KODA_REPORT_DENIED;
 		n = recv(fd, &record, sizeof(record.kind), MSG_PEEK | MSG_DONTWAIT);
-		/* Nothing to read, or an error: poll() tells whether to try again. */
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
 		if (n < 0)
-			return false;
+			return KODA_E_CHILD;
 		if (n == 0 || record.kind != KODA_REPORT_DENIED)
-			return true;
+			return 1;
 		n = recv(fd, &record, sizeof(record), MSG_DONTWAIT);
 		if (n > 0)
 			take(command, &record, (size_t)n);
 	}
-	return false;
+	return 0;
 }

@@ -98,11 +98,13 @@ void koda_fs_job_free(struct koda_fs_job *job)
 /* Copies up to size bytes of the content. Returns how many, or less than 0. */
 static ptrdiff_t read_content(struct koda_fs_job *job, char *bytes, size_t size)
 {
-	struct koda_span rest;
+	struct koda_span rest = job->request.content;
 
 	if (job->request.source)
 		return job->request.source(job->request.ctx, bytes, size);
-	rest = koda_span_skip(job->request.content, job->uploaded);
+	/* A request without content may have no pointer. */
+	if (job->uploaded > 0)
+		rest = koda_span_skip(rest, job->uploaded);
 	if (rest.len > size)
 		rest.len = size;
 	if (rest.len > 0)
