@@ -35,8 +35,7 @@ static void scan_errors(void *ctx, const char *bytes, size_t len)
 {
 	struct koda_command *command = ctx;
 
-	/* If that fails, the next step fails as well. */
-	(void)!koda_reports_drain(command);
+	(void)koda_reports_drain(command);
 	koda_stderr_scan_take(&command->stderr_scan, bytes, len);
 }
 

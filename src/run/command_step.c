@@ -313,20 +313,13 @@ void koda_command_step_act(struct koda_command *command, const struct koda_comma
 			   int n, bool late)
 {
 	const enum koda_phase phase = command->phase;
-	int has_report = 0;
+	bool has_report = false;
 
 	if (phase == KODA_PHASE_RUNS && n >= 0)
 		has_report = koda_reports_drain(command);
-	if (has_report < 0) {
-		(void)koda_fail(&command->failure, has_report, errno,
-				"cannot read the launcher's reports");
-		begin_end(command);
-		settle(command);
-		return;
-	}
 	/* Reports of denials come behind it, and have to be taken before the command's messages
 	 * about them are carried. */
-	if (has_report > 0 && is_of_start(command)) {
+	if (has_report && is_of_start(command)) {
 		act_running(command, true, late);
 		settle(command);
 		return;
@@ -344,7 +337,7 @@ void koda_command_step_act(struct koda_command *command, const struct koda_comma
 					"cannot wait for the command");
 			begin_end(command);
 		} else {
-			act_running(command, has_report > 0, late);
+			act_running(command, has_report, late);
 		}
 		break;
 	case KODA_PHASE_ENDS:

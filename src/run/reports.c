@@ -10,6 +10,7 @@
 #include "run/command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -101,7 +102,16 @@ static void take(struct koda_command *command, const struct koda_report_denied *
 	koda_command_add_violation(command, &denial);
 }
 
-int koda_reports_drain(struct koda_command *command)
+/* Returns true if a call that reads the channel would not wait: for a report, its end or an error
+ * that stays. */
+static bool is_ready(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, 0) != 0;
+}
+
+bool koda_reports_drain(struct koda_command *command)
 {
 	const int fd = command->launcher.channels.status[0];
 	struct koda_report_denied record;
@@ -110,15 +120,13 @@ int koda_reports_drain(struct koda_command *command)
 	for (int i = 0; i < BATCH; i++) {
 		record.kind = KODA_REPORT_DENIED;
 		n = recv(fd, &record, sizeof(record.kind), MSG_PEEK | MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
 		if (n < 0)
-			return KODA_E_CHILD;
+			return errno != EAGAIN && errno != EINTR && is_ready(fd);
 		if (n == 0 || record.kind != KODA_REPORT_DENIED)
-			return 1;
+			return true;
 		n = recv(fd, &record, sizeof(record), MSG_DONTWAIT);
 		if (n > 0)
 			take(command, &record, (size_t)n);
 	}
-	return 0;
+	return false;
 }

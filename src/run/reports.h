@@ -11,8 +11,8 @@ const char *koda_reports_obstacle(const struct koda_sandbox *sandbox,
 				  const struct koda_command_options *options);
 
 /* Takes the denials that the launcher has reported. Those that are malformed, or whose path the
- * rules do not deny, are ignored. Returns 1 if a report of another kind comes next, or the launcher
- * is gone. Fails: CHILD, with errno. */
-KODA_CHECK int koda_reports_drain(struct koda_command *command);
+ * rules do not deny, are ignored. Returns true if a report of another kind comes next, or the
+ * launcher is gone. */
+bool koda_reports_drain(struct koda_command *command);
 
 #endif
