@@ -84,6 +84,9 @@ int koda_escape_json(struct koda_buf *out, struct koda_span text)
 	size_t shown = 0;
 	int r = KODA_OK;
 
+	/* An empty text may have no pointer. */
+	if (text.len == 0)
+		return KODA_OK;
 	for (size_t i = 0; i < text.len && r == KODA_OK;) {
 		struct koda_span rest = koda_span_skip(text, i);
 		bool quoted = rest.ptr[0] == '"' || rest.ptr[0] == '\\';
