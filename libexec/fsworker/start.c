@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "lock.h"
 #include "policy/pathindex_blob.h"
 #include "search/search.h"
@@ -16,18 +17,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-	__has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static int fail(struct koda_error *err, const char *what)
 {
@@ -127,5 +116,5 @@ int fsworker_start(struct fsworker *worker, char *const *environment, struct kod
 	if (fsworker_search_init() < 0 || fsworker_conn_init(&worker->conn, KODA_FS_SOCKET_FD) < 0)
 		return koda_fail_nomem(err);
 	/* At the end a sanitizer looks for leaks from a process of its own. */
-	return SANITIZED ? KODA_OK : fsworker_lock(err);
+	return KODA_SANITIZED ? KODA_OK : fsworker_lock(err);
 }

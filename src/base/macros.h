@@ -10,6 +10,19 @@
 #define KODA_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define KODA_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 
+/* 1 in a build with sanitizers, which need more memory and calls than the product. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+	__has_feature(memory_sanitizer)
+#define KODA_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KODA_SANITIZED 1
+#endif
+#ifndef KODA_SANITIZED
+#define KODA_SANITIZED 0
+#endif
+
 /* Moves ownership out of a pointer variable and leaves NULL behind. */
 #define KODA_TAKE(p)                                                                               \
 	({                                                                                         \

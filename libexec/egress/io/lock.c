@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/macros.h"
 #include "wire/egress.h"
 
 #include <errno.h>
@@ -89,23 +90,11 @@ static int set_limits(size_t *ret_files, struct koda_error *err)
 	return r;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-	__has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 int egress_lock_memory(size_t bytes, struct koda_error *err)
 {
 	struct rlimit data;
 
-	if (SANITIZED)
+	if (KODA_SANITIZED)
 		return KODA_OK;
 	if (getrlimit(RLIMIT_DATA, &data) < 0)
 		return koda_fail(err, KODA_E_SYS, errno, "cannot read a limit");
