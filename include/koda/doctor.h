@@ -29,7 +29,7 @@ struct koda_restriction {
 	const char *effect; /* what it does to the sandbox */
 	const char *remedy; /* setting of the container engine that lifts it; "" if it does not
 			       matter */
-	const char *cost;   /* what the container gives up by that setting */
+	const char *cost;   /* the protection that the container loses by that setting */
 };
 
 struct koda_diagnosis {

@@ -175,7 +175,7 @@ static void send_request(struct fscompat_worker *worker, struct operation *opera
 	if (shapes[request->op].closing[0] && request->op != KODA_FS_OP_READ)
 		wanted.on_item = take_item;
 	operation->left = request->has_max ? request->max : UINT64_MAX;
-	/* A file of which nothing is wanted must exist all the same; 0 would be no ceiling. */
+	/* A read of 0 bytes still fails for a missing file. A ceiling of 0 would mean none. */
 	if (request->has_max)
 		wanted.max = request->max ? request->max : 1;
 	fscompat_reply_begin(operation->reply, shapes[request->op].opening);

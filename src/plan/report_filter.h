@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The second system-call filter of backends with a view: the calls of which init is told. */
+/* The second system-call filter of backends with a view: it notifies init of path calls. */
 #ifndef KODA_PLAN_REPORT_FILTER_H
 #define KODA_PLAN_REPORT_FILTER_H
 

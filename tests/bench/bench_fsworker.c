@@ -2,7 +2,7 @@
 /*
  * The file worker beside the calls that it saves: reads and atomic writes of 4 KiB in this process,
  * one at a time through the worker, and with many requests outstanding; glob and grep beside find,
- * fd and ripgrep with one thread, of which those that are not installed are left out. The worker is
+ * fd and ripgrep with one thread, where they are installed. The worker is
  * not in a sandbox here, which costs each system call a filter more. Beside the time that passes is
  * that of the processors, of both processes together: other load does not change it.
  */

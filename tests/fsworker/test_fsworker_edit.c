@@ -169,7 +169,7 @@ static void failures_keep_the_file(void **state)
 	rig_ask(&rig, &request, &answer);
 	assert_int_equal(answer.frame.code, KODA_FS_STATUS_CHANGED);
 	assert_string_equal(now(*state), "old");
-	/* The twin of that: the hash of what is there. */
+	/* The twin: the hash that the file has. */
 	{
 		unsigned char hash[KODA_SHA256_BYTES];
 		struct koda_sha256 sha;

@@ -136,7 +136,7 @@ static void malformed_requests_are_answered(void **state)
 	/* A malformed WRITE; its content is dropped. */
 	RIG_EXPECT(INVALID, rig_write(&rig, name, "x", KODA_FS_RECURSIVE));
 	RIG_EXPECT(OK, rig_do(&rig, KODA_FS_OP_PING, "", 0));
-	/* Content that nobody asked for. */
+	/* A DATA frame without a WRITE request before it. */
 	frame = (struct koda_fs_frame){ .kind = KODA_FS_DATA, .id = 77, .text = { { "x", 1 } } };
 	rig_send(&rig, &frame);
 	RIG_EXPECT(OK, rig_do(&rig, KODA_FS_OP_PING, "", 0));

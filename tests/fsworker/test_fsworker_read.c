@@ -180,7 +180,7 @@ static void ranges_and_sizes(void **state)
 	assert_int_equal(rig_stop(&rig), 0);
 }
 
-/* Nothing but regular files is read, and nobody is waited for. */
+/* Only regular files are read. Opening a FIFO does not block. */
 static void special_files_are_refused(void **state)
 {
 	struct rig_setup setup = { .dir = *state };

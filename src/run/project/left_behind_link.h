@@ -11,7 +11,7 @@
 KODA_CHECK int koda_left_behind_check_link(struct koda_git_known *known, const char *path,
 					   struct koda_left_behind *left, struct koda_error *err);
 
-/* Tells whether the open directory has a repository of another tool than git by that name. */
+/* Returns true if the open directory has a repository of that name, of Mercurial and its like. */
 bool koda_left_behind_is_other(int dir, const char *name);
 
 #endif
